@@ -1,1 +1,18 @@
-//! (being written)
+//! The words that every part of Steadyhand shares: ids, classes, call states, roles, errors, time.
+//!
+//! No input or output and no async code lives here, so that the edge and the manager can both use it.
+
+pub mod canonical;
+mod call;
+mod class;
+mod error;
+mod ids;
+mod role;
+mod time;
+
+pub use call::{CallState, Origin, PolicyDecision, UnknownState};
+pub use class::{Class, Scope};
+pub use error::{Classify, ErrorKind};
+pub use ids::{CallId, EdgeId, SessionId, TurnId, UserId};
+pub use role::{Role, Roles};
+pub use time::{Clock, SystemClock, Timestamp};

@@ -1,0 +1,87 @@
+//! One entry of the catalogue.
+
+use crate::{Definition, InvalidArguments, Metadata, SchemaError, Skill, Validator, schema_of};
+use model::Class;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Where a capability comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+pub enum Source {
+    /// Compiled in.
+    Builtin,
+    /// A pack, by name.
+    Pack(String),
+}
+
+/// One entry of the catalogue: a definition, what checks its arguments, and what classes them.
+#[derive(Debug)]
+pub struct Capability {
+    definition: Definition,
+    hash: String,
+    validator: Validator,
+    classify: fn(&Value) -> Class,
+    source: Source,
+}
+
+impl Capability {
+    /// The capability of a builtin skill.
+    ///
+    /// # Panics
+    ///
+    /// If the derived schema is not valid, which the contract test over all skills rules out.
+    #[expect(clippy::expect_used, reason = "derived schemas of compiled-in types; a test builds every one")]
+    pub fn of_skill<S: Skill>() -> Self {
+        Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
+            .expect("a derived schema is valid")
+    }
+
+    /// The capability of a builtin tool with a hand-written schema.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `params` is not valid JSON Schema.
+    pub fn of_tool(metadata: &Metadata, params: Value, classify: fn(&Value) -> Class) -> Result<Self, SchemaError> {
+        Self::new(Definition::new(metadata, params), classify, Source::Builtin)
+    }
+
+    /// Joins the parts.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the definition's schema is not valid JSON Schema.
+    pub fn new(definition: Definition, classify: fn(&Value) -> Class, source: Source) -> Result<Self, SchemaError> {
+        let validator = Validator::new(&definition.params)?;
+        Ok(Self { hash: definition.hash(), definition, validator, classify, source })
+    }
+
+    /// What it is.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// [`Definition::hash`], computed once.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Checks arguments against the full schema.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong.
+    pub fn check(&self, args: &Value) -> Result<(), InvalidArguments> {
+        self.validator.check(args)
+    }
+
+    /// The class of a call with these arguments: never below the definition's own class.
+    pub fn class_of(&self, args: &Value) -> Class {
+        (self.classify)(args).max(self.definition.class)
+    }
+}
