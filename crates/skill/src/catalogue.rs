@@ -145,7 +145,7 @@ mod tests {
             result_preview: "",
             prerequisites: &[],
         };
-        let params = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false});
+        let params = json!({"type": "object", "properties": {"absolute": {"type": "boolean"}, "path": {"type": "string"}}, "required": ["path"], "additionalProperties": false});
         Arc::new(Capability::new(Definition::new(&metadata, params), |_| Class::Safe, Source::Builtin).unwrap())
     }
 
