@@ -1,0 +1,1 @@
+//! The builtin router: answers without a model.
