@@ -1,0 +1,154 @@
+//! The main job, end to end, with the real binaries: chat, call on a real host, audit; and all of it again after a
+//! restart.
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use testkit::{Product, Session};
+
+/// The payload of the first event of a kind.
+fn first<'a>(events: &'a [Value], kind: &str) -> Option<&'a Value> {
+    events.iter().find(|event| event["kind"] == kind).map(|event| &event["payload"])
+}
+
+/// The text that the turn answered with.
+fn answer(events: &[Value]) -> String {
+    events
+        .iter()
+        .filter(|event| event["kind"] == "chat.message.v1")
+        .filter_map(|event| event["payload"]["text"].as_str())
+        .next_back()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+async fn started() -> Result<(Product, testkit::EdgeProcess, Session)> {
+    let mut product = Product::builder().start().await?;
+    let admin = product.admin().await?;
+    let edge = product.start_edge("alpha").await?;
+    admin.wait_online("alpha").await?;
+    Ok((product, edge, admin))
+}
+
+#[tokio::test]
+async fn a_question_becomes_a_call_on_the_host_and_an_answer_with_a_table() -> Result<()> {
+    let (_product, _edge, admin) = started().await?;
+    let chat = admin.new_chat().await?;
+    let events = admin.say(&chat, "how loaded is this host?").await?;
+
+    let call = first(&events, "chat.tool-call.v1").context("no call was made")?;
+    assert_eq!(call["tool"], "host_load");
+    let result = first(&events, "chat.tool-result.v1").context("no result came")?;
+    assert_eq!(result["state"], "succeeded", "{result}");
+    let text = answer(&events);
+    assert!(text.contains("| "), "no table in: {text}");
+    assert_eq!(first(&events, "chat.turn-finished.v1").unwrap()["outcome"], "answered");
+
+    let calls = admin.get("/calls?tool=host_load").await?.ok()?;
+    let items = calls["items"].as_array().unwrap();
+    assert!(!items.is_empty());
+    for item in items {
+        assert_eq!(item["state"], "succeeded");
+        assert_eq!(item["caller"]["user_id"], 0);
+        assert_eq!(item["origin"], "chat");
+        assert_eq!(item["on_behalf_of"]["name"], "admin");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_other_questions_of_the_tour_get_useful_answers() -> Result<()> {
+    let (_product, _edge, admin) = started().await?;
+    let chat = admin.new_chat().await?;
+    for (question, tool) in [
+        ("is port 22 open on localhost?", "probe_tcp"),
+        ("what is eating memory?", "host_processes"),
+        ("which hosts are online?", "query_edges"),
+    ] {
+        let events = admin.say(&chat, question).await?;
+        let call = first(&events, "chat.tool-call.v1").with_context(|| format!("no call for {question}"))?;
+        assert_eq!(call["tool"], tool, "{question}");
+        let result = first(&events, "chat.tool-result.v1").unwrap();
+        assert_eq!(result["state"], "succeeded", "{question}: {result}");
+        assert!(answer(&events).len() > 20, "{question}: {}", answer(&events));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_mutating_skill_is_shown_and_refused_with_the_reason_and_audited() -> Result<()> {
+    let (_product, _edge, admin) = started().await?;
+    let host = admin.wait_online("alpha").await?;
+    let reply = admin
+        .post(
+            "/calls",
+            json!({"tool": "restart_service", "edge_id": host["id"], "args": {"service": "nginx", "reason": "it hangs"}}),
+        )
+        .await?
+        .ok()?;
+    assert_eq!(reply["state"], "refused", "{reply}");
+    assert!(reply["error"].as_str().unwrap().contains("approv"), "{reply}");
+    let audited = admin.get(&format!("/calls/{}", reply["id"].as_str().unwrap())).await?.ok()?;
+    assert_eq!(audited["state"], "refused");
+    assert_eq!(audited["class"], "mutating");
+    let capabilities = admin.get("/capabilities").await?.ok()?;
+    let shown: Vec<&str> =
+        capabilities["items"].as_array().unwrap().iter().filter_map(|item| item["key"].as_str()).collect();
+    for key in ["restart_service", "kill_process", "reboot_host", "probe_tcp", "query_edges", "read_result"] {
+        assert!(shown.contains(&key), "{key} is not shown");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn bad_arguments_are_answered_with_what_was_wrong_and_the_schema() -> Result<()> {
+    let (_product, _edge, admin) = started().await?;
+    let host = admin.wait_online("alpha").await?;
+    let reply = admin
+        .post("/calls", json!({"tool": "probe_tcp", "edge_id": host["id"], "args": {"target": 22, "tmeout": 1}}))
+        .await?
+        .ok()?;
+    assert_eq!(reply["state"], "invalid");
+    assert!(reply["error"].as_str().unwrap().contains("tmeout"), "{reply}");
+    assert!(reply["schema"]["properties"]["target"].is_object(), "{reply}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn chats_calls_and_accounts_are_there_after_a_restart() -> Result<()> {
+    let (mut product, _edge, admin) = started().await?;
+    let chat = admin.new_chat().await?;
+    let before = admin.say(&chat, "how loaded is this host?").await?;
+    admin
+        .post("/users", json!({"name": "olga", "roles": ["operator"], "password": "correct horse battery 7"}))
+        .await?
+        .ok()?;
+
+    product.stop_manager().await?;
+    product.start_manager().await?;
+
+    let admin = product.admin().await?;
+    let after = admin.turn_events(&chat, &before[0]["turn_id"]).await?;
+    assert_eq!(before, after);
+    assert!(!admin.get("/calls").await?.ok()?["items"].as_array().unwrap().is_empty());
+    let mut olga = Session::new(&product.console);
+    olga.sign_in("olga", "correct horse battery 7").await?;
+    // The edge finds its manager again by itself.
+    admin.wait_online("alpha").await?;
+    let verified = product.command(&["audit", "verify"]).await?;
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_command_line_makes_the_same_audited_calls() -> Result<()> {
+    let (product, _edge, admin) = started().await?;
+    let host = admin.wait_online("alpha").await?;
+    let edge = host["id"].to_string();
+    let output = product.command(&["call", "host_load", "--edge", &edge, "--json"]).await?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let call: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(call["state"], "succeeded");
+    let audited = admin.get("/calls?origin=cli").await?.ok()?;
+    assert_eq!(audited["items"][0]["id"], call["id"]);
+    Ok(())
+}
