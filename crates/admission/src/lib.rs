@@ -1,1 +1,15 @@
-//! (being written)
+//! The edge's door: nothing on a host runs but for an [`AcceptedCall`], and only [`Admission`] makes one.
+//!
+//! The manager has decided before; this crate decides again, from what the edge itself knows: the skill, its
+//! arguments, its class, the evidence, and whether this call was here before. It trusts nothing that the manager says
+//! about harmlessness, and it never runs one call id twice.
+
+mod call;
+mod door;
+mod evidence;
+mod journal;
+
+pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
+pub use door::{Admission, Limits, Ticket, Unmet};
+pub use evidence::{Evidence, EvidenceVerifier, NoVerifier};
+pub use journal::{Ended, Recall};

@@ -1,0 +1,117 @@
+//! What comes to the door, and what leaves it.
+
+use crate::Evidence;
+use model::{CallId, Class, Origin};
+use serde_json::Value;
+use skill::Capability;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A call as it arrives, before anything about it is believed.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The key under which it runs at most once.
+    pub call_id: CallId,
+    /// Key of the skill.
+    pub skill: String,
+    /// Its arguments.
+    pub args: Value,
+    /// What the sender takes the class to be. `None` where there is no sender but the host itself.
+    pub class: Option<Class>,
+    /// Hash of the definition that the sender decided on. `None` where the host itself asks.
+    pub definition_hash: Option<String>,
+    /// How long it may run, from now.
+    pub timeout: Duration,
+    /// Why the sender thinks that it may run.
+    pub evidence: Evidence,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// A call that the edge's admission has let through. Only [`crate::Admission`] makes one, so a skill's body that takes
+/// it can't be reached in any other way.
+#[derive(Debug)]
+pub struct AcceptedCall {
+    pub(crate) call_id: CallId,
+    pub(crate) capability: Arc<Capability>,
+    pub(crate) args: Value,
+    pub(crate) class: Class,
+    pub(crate) origin: Origin,
+    pub(crate) deadline: Instant,
+}
+
+impl AcceptedCall {
+    /// The key under which it runs at most once.
+    pub fn call_id(&self) -> CallId {
+        self.call_id
+    }
+
+    /// Key of the skill.
+    pub fn skill(&self) -> &str {
+        &self.capability.definition().key
+    }
+
+    /// The arguments, which fit the skill's schema.
+    pub fn args(&self) -> &Value {
+        &self.args
+    }
+
+    /// The stricter of the sender's class and the edge's own.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// When it is stopped.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}
+
+/// Why a call was not let through. Nothing ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the sender can do about it.
+    pub kind: RefusalKind,
+    /// A sentence for people and models.
+    pub reason: String,
+    /// The class as the edge sees it, where it came so far.
+    pub class: Option<Class>,
+}
+
+/// The kinds of refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// This edge has no such skill.
+    UnknownSkill,
+    /// The host lacks something that the skill needs.
+    Unmet,
+    /// The arguments don't fit the schema.
+    InvalidArguments,
+    /// The definition is another one than the sender decided on.
+    DefinitionChanged,
+    /// The edge is frozen.
+    Frozen,
+    /// The class asks for more evidence than came with the call.
+    Evidence,
+    /// Too much at once; try again.
+    Busy,
+    /// This call id is running or has ended here.
+    Duplicate,
+    /// The sender was told before that this call isn't here, so it must not start late.
+    Tombstone,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}

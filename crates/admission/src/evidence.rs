@@ -1,0 +1,63 @@
+//! Why a call may run, and who judges that.
+
+use crate::Request;
+use model::Class;
+use std::fmt;
+
+/// Why the sender thinks that a call may run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// None; enough for a safe call.
+    #[default]
+    None,
+    /// The manager's word that a person approved.
+    ManagerApproval {
+        /// The manager's id of that approval.
+        approval_id: String,
+    },
+    /// Signatures over a canonical statement of the call.
+    Signed {
+        /// The statement.
+        statement_json: String,
+        /// One for each person.
+        signatures: Vec<Vec<u8>>,
+        /// The procedure that covers a dangerous call.
+        sop: Vec<u8>,
+    },
+    /// Somebody on the host itself asks, with this effective user id.
+    Local {
+        /// Effective user id of the asking process.
+        euid: u32,
+    },
+}
+
+/// Judges the evidence of a mutating or dangerous call. Safe calls never come here.
+pub trait EvidenceVerifier: Send + Sync + fmt::Debug {
+    /// Whether `request` may run as `class`.
+    ///
+    /// # Errors
+    ///
+    /// Tells in a sentence what is missing.
+    fn verify(&self, request: &Request, class: Class) -> Result<(), String>;
+}
+
+/// The verifier of an edge that can check no evidence: it lets nothing through that isn't safe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoVerifier;
+
+impl EvidenceVerifier for NoVerifier {
+    fn verify(&self, request: &Request, class: Class) -> Result<(), String> {
+        let skill = &request.skill;
+        if let Evidence::Local { euid } = request.evidence
+            && euid != 0
+        {
+            return Err(format!("`{skill}` is {class} here, and only root may run it locally; this is user id {euid}"));
+        }
+        let needs = match class {
+            Class::Safe => "needs no evidence",
+            Class::Mutating => "needs an approval by a person",
+            Class::Dangerous => "needs a signed procedure and approvals by two people",
+        };
+        Err(format!("`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so it runs only safe calls"))
+    }
+}
