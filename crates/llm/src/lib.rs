@@ -10,9 +10,12 @@ pub mod builtin;
 mod error;
 mod http;
 pub mod openai;
+#[cfg(test)]
+mod replay;
 pub mod schema;
 pub mod scripted;
 pub mod sse;
+mod stream;
 mod types;
 
 pub use error::LlmError;
