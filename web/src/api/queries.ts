@@ -1,0 +1,82 @@
+/** Server state. Nothing polls: the event stream marks what has changed (`useLiveQueries`). */
+import { keepPreviousData, queryOptions, infiniteQueryOptions } from "@tanstack/react-query";
+import { ApiError, api, type CallFilter } from "./client";
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  // Nobody signed in is an answer, not a failure.
+  queryFn: async ({ signal }) => {
+    try {
+      return await api.me(signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null;
+      throw error;
+    }
+  },
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const hostsQuery = queryOptions({ queryKey: ["hosts"], queryFn: async ({ signal }) => (await api.hosts(signal)).items });
+
+export const hostQuery = (host: number) =>
+  queryOptions({ queryKey: ["host", host], queryFn: ({ signal }) => api.host(host, signal) });
+
+export const enrollmentTokensQuery = queryOptions({
+  queryKey: ["enrollment-tokens"],
+  queryFn: async ({ signal }) => (await api.enrollmentTokens(signal)).items,
+});
+
+export const enrollmentTokenQuery = (token: string) =>
+  queryOptions({ queryKey: ["enrollment-tokens", token], queryFn: ({ signal }) => api.enrollmentToken(token, signal) });
+
+export const capabilitiesQuery = queryOptions({
+  queryKey: ["capabilities"],
+  queryFn: async ({ signal }) => (await api.capabilities(signal)).items,
+});
+
+export const callsQuery = (filter: CallFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["calls", filter],
+    queryFn: ({ signal, pageParam }) => api.calls(filter, pageParam || undefined, 100, signal),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+
+export const recentCallsQuery = (filter: CallFilter, limit: number) =>
+  queryOptions({
+    queryKey: ["calls", "recent", filter, limit],
+    queryFn: async ({ signal }) => (await api.calls(filter, undefined, limit, signal)).items,
+  });
+
+export const callQuery = (call: string) =>
+  queryOptions({ queryKey: ["call", call], queryFn: ({ signal }) => api.call(call, signal) });
+
+export const densityQuery = (filter: CallFilter & { buckets: number }) =>
+  queryOptions({
+    queryKey: ["density", filter],
+    queryFn: ({ signal }) => api.density(filter, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const chainQuery = queryOptions({
+  queryKey: ["chain"],
+  queryFn: ({ signal }) => api.verifyChain(signal),
+  staleTime: 60_000,
+});
+
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
+  queryFn: async ({ signal }) => (await api.sessions(signal)).items,
+});
+
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: async ({ signal }) => (await api.models(signal)).items,
+});
+export const usersQuery = queryOptions({ queryKey: ["users"], queryFn: async ({ signal }) => (await api.users(signal)).items });
+export const tokensQuery = queryOptions({
+  queryKey: ["tokens"],
+  queryFn: async ({ signal }) => (await api.tokens(signal)).items,
+});
+export const aboutQuery = queryOptions({ queryKey: ["about"], queryFn: ({ signal }) => api.about(signal) });

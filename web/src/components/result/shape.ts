@@ -1,0 +1,107 @@
+/** Decides how a piece of a result is drawn, from its shape and its names. Pure. */
+import type { Json, JsonObject } from "../../api/types";
+import { formatBytes, formatDuration, formatNumber, formatSeconds, formatUtc } from "../../lib/format";
+
+export type Shape =
+  | { kind: "value" }
+  | { kind: "text"; text: string }
+  | { kind: "table"; columns: string[]; rows: JsonObject[] }
+  | { kind: "fields"; small: [string, Json][]; large: [string, Json][] }
+  | { kind: "list"; items: Json[] };
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function isScalar(value: Json | undefined): boolean {
+  return value === undefined || value === null || typeof value !== "object";
+}
+
+const LONG_TEXT = 120;
+
+/** A value that fits on one line beside its name. */
+export function isSmall(value: Json): boolean {
+  if (typeof value === "string") return !value.includes("\n") && value.length <= LONG_TEXT;
+  if (Array.isArray(value)) return value.length <= 32 && value.every((each) => isScalar(each) && String(each).length <= 24);
+  return isScalar(value);
+}
+
+const MAX_COLUMNS = 12;
+
+export function shapeOf(value: Json): Shape {
+  if (typeof value === "string" && !isSmall(value)) return { kind: "text", text: value };
+  if (Array.isArray(value)) {
+    if (value.length > 0 && value.every(isObject)) {
+      const columns = columnsOf(value);
+      const flat = value.every((row) => Object.values(row).every((each) => isSmall(each) || typeof each === "string"));
+      if (flat && columns.length <= MAX_COLUMNS) return { kind: "table", columns, rows: value };
+    }
+    if (value.length > 0 && value.every((each) => typeof each === "string") && !isSmall(value)) {
+      return { kind: "text", text: value.join("\n") };
+    }
+    return isSmall(value) ? { kind: "value" } : { kind: "list", items: value };
+  }
+  if (isObject(value)) {
+    const entries = Object.entries(value).filter(([, each]) => each !== null);
+    return {
+      kind: "fields",
+      small: entries.filter(([, each]) => isSmall(each)),
+      large: entries.filter(([, each]) => !isSmall(each)),
+    };
+  }
+  return { kind: "value" };
+}
+
+function columnsOf(rows: JsonObject[]): string[] {
+  const columns = new Set<string>();
+  for (const row of rows) for (const key of Object.keys(row)) columns.add(key);
+  // A column in which no row says anything only takes room.
+  return [...columns].filter((key) => rows.some((row) => row[key] !== null && row[key] !== undefined));
+}
+
+/** A value in words, by the unit that its name ends in; `exact` is what it stands for. */
+export function formatValue(key: string, value: Json | undefined): { text: string; exact?: string; numeric: boolean } {
+  if (value === undefined || value === null) return { text: "–", numeric: false };
+  if (typeof value === "boolean") return { text: value ? "yes" : "no", numeric: false };
+  if (typeof value === "number") {
+    const exact = String(value);
+    if (/(^|_)bytes(_|$)/.test(key)) return { text: formatBytes(value), exact: `${exact} bytes`, numeric: true };
+    if (/(_percent|^percent|_pct)$/.test(key)) return { text: `${formatNumber(Math.round(value * 10) / 10)} %`, exact, numeric: true };
+    if (/(_ms|_millis)$/.test(key)) return { text: value < 10 && value > 0 ? `${formatNumber(value)} ms` : formatDuration(value), exact: `${exact} ms`, numeric: true };
+    if (/(_seconds|_secs)$/.test(key)) return { text: formatSeconds(value), exact: `${exact} s`, numeric: true };
+    // Ports, process ids and the like are names, not amounts.
+    if (/(^|_)(port|pid|ppid|uid|gid|id|inode|code|status)$/.test(key)) return { text: exact, numeric: true };
+    return { text: formatNumber(value), exact, numeric: true };
+  }
+  if (Array.isArray(value)) {
+    const parts = value.map((each) => formatValue(key, each).text);
+    return { text: parts.length === 0 ? "–" : parts.join(", "), numeric: false };
+  }
+  if (typeof value === "string") {
+    if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(value) && !Number.isNaN(Date.parse(value))) {
+      return { text: new Date(value).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }), exact: formatUtc(value), numeric: false };
+    }
+    return { text: value === "" ? "–" : value, numeric: false };
+  }
+  return { text: JSON.stringify(value), numeric: false };
+}
+
+/** The label without the unit that the value already shows. */
+export function labelOf(key: string): string {
+  const bare = key.replace(/_(bytes|ms|millis|seconds|secs|percent|pct)$/, (_, unit: string) => (unit.startsWith("p") ? "_%" : ""));
+  const words = (bare || key).replaceAll("_", " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What a call was asked, in a few words: `nginx.service, since 1h`. */
+export function gistOf(args: Json): string {
+  if (!isObject(args)) return "";
+  return Object.entries(args)
+    .filter(([key, value]) => value !== null && key !== "edge_id")
+    .map(([key, value], index) => {
+      const text = Array.isArray(value) ? value.map((each) => (isScalar(each) ? String(each) : "…")).join(",") : isObject(value) ? "{…}" : String(value);
+      // The first text says what it is about without its name.
+      return index === 0 && typeof value === "string" ? text : `${key}=${text}`;
+    })
+    .join("  ");
+}

@@ -1,0 +1,219 @@
+/**
+ * Folds turn events into what a chat shows. Pure: the same events give the same chat, whether they came live, by
+ * replay, or both overlapping. An event at or below `lastId` changes nothing.
+ */
+import type { CallState, CapabilityClass, Json, Scope } from "../api/types";
+import type { ModelLabel, Outcome, TurnEvent, Usage } from "./types";
+
+export type Part =
+  | { kind: "text"; messageId: string; text: string; reasoning: string; complete: boolean }
+  | { kind: "call"; callId: string }
+  | { kind: "notice"; id: number; text: string };
+
+export interface ChatCall {
+  id: string;
+  turnId: string;
+  tool: string;
+  scope: Scope;
+  class: CapabilityClass;
+  edgeId: number | null;
+  edgeName: string | null;
+  args: Json;
+  parentId: string | null;
+  startedAt: string;
+  state: CallState;
+  error: string | null;
+  errorKind: string | null;
+  preview: string | null;
+  /** `undefined` when the result is too large for an event; it is then fetched by call id. */
+  result: Json | undefined;
+  resultBytes: number | null;
+  durationMs: number | null;
+  sandbox: string | null;
+}
+
+export interface Turn {
+  id: string;
+  startedAt: string;
+  user: { messageId: string; text: string; userId: number; userName: string } | null;
+  model: ModelLabel | null;
+  phase: "waiting" | "model" | "tools" | "done";
+  round: number;
+  parts: Part[];
+  calls: Record<string, ChatCall>;
+  outcome: Outcome | null;
+  reason: string | null;
+  usage: Usage | null;
+  durationMs: number | null;
+}
+
+export interface Conversation {
+  lastId: number;
+  turns: Turn[];
+}
+
+export const emptyConversation: Conversation = { lastId: 0, turns: [] };
+
+export function reduce(conversation: Conversation, events: readonly TurnEvent[]): Conversation {
+  let next = conversation;
+  for (const event of events) next = apply(next, event);
+  return next;
+}
+
+export function apply(conversation: Conversation, event: TurnEvent): Conversation {
+  if (event.id <= conversation.lastId) return conversation;
+  if (event.kind === "session.updated.v1") return { ...conversation, lastId: event.id };
+  const turns = conversation.turns;
+  // The event is nearly always of the last turn, so look from the end.
+  let index = turns.length - 1;
+  while (index >= 0 && turns[index]?.id !== event.turn_id) index -= 1;
+  const turn = turns[index] ?? emptyTurn(event.turn_id, event.at);
+  const changed = applyToTurn(turn, event);
+  return {
+    lastId: event.id,
+    turns: index < 0 ? [...turns, changed] : [...turns.slice(0, index), changed, ...turns.slice(index + 1)],
+  };
+}
+
+function emptyTurn(id: string, startedAt: string): Turn {
+  return {
+    id,
+    startedAt,
+    user: null,
+    model: null,
+    phase: "waiting",
+    round: 0,
+    parts: [],
+    calls: {},
+    outcome: null,
+    reason: null,
+    usage: null,
+    durationMs: null,
+  };
+}
+
+function applyToTurn(turn: Turn, event: TurnEvent): Turn {
+  switch (event.kind) {
+    case "chat.user-message.v1": {
+      const { message_id, text, user_id, user_name } = event.payload;
+      return { ...turn, user: { messageId: message_id, text, userId: user_id, userName: user_name } };
+    }
+    case "chat.turn-started.v1":
+      return { ...turn, model: event.payload.model, phase: turn.phase === "waiting" ? "model" : turn.phase };
+    case "chat.phase.v1":
+      return { ...turn, phase: event.payload.phase, round: event.payload.round };
+    case "chat.text-delta.v1":
+      return appendText(turn, event.payload.message_id, event.payload.text, "");
+    case "chat.reasoning-delta.v1":
+      return appendText(turn, event.payload.message_id, "", event.payload.text);
+    case "chat.message.v1":
+      return completeMessage(turn, event.payload.message_id, event.payload.text);
+    case "attempt.superseded.v1": {
+      const { message_id } = event.payload;
+      return { ...turn, parts: turn.parts.filter((part) => part.kind !== "text" || part.messageId !== message_id) };
+    }
+    case "chat.tool-call.v1": {
+      const { payload } = event;
+      // A resumed turn may announce a call again; its place stays.
+      if (turn.calls[payload.call_id]) return turn;
+      const call: ChatCall = {
+        id: payload.call_id,
+        turnId: turn.id,
+        tool: payload.tool,
+        scope: payload.scope,
+        class: payload.class,
+        edgeId: payload.edge_id ?? null,
+        edgeName: payload.edge_name ?? null,
+        args: payload.args,
+        parentId: payload.parent_call_id ?? null,
+        startedAt: event.at,
+        state: "running",
+        error: null,
+        errorKind: null,
+        preview: null,
+        result: undefined,
+        resultBytes: null,
+        durationMs: null,
+        sandbox: null,
+      };
+      return {
+        ...turn,
+        calls: { ...turn.calls, [call.id]: call },
+        // A child is drawn inside of its parent.
+        parts: call.parentId ? turn.parts : [...turn.parts, { kind: "call", callId: call.id }],
+      };
+    }
+    case "chat.tool-result.v1": {
+      const { payload } = event;
+      const call = turn.calls[payload.call_id];
+      if (!call) return turn;
+      const finished: ChatCall = {
+        ...call,
+        state: payload.state,
+        error: payload.error ?? null,
+        errorKind: payload.error_kind ?? null,
+        preview: payload.preview ?? null,
+        result: payload.result,
+        resultBytes: payload.result_bytes ?? null,
+        durationMs: payload.duration_ms ?? null,
+        sandbox: payload.sandbox ?? null,
+      };
+      return { ...turn, calls: { ...turn.calls, [call.id]: finished } };
+    }
+    case "chat.notice.v1":
+      return { ...turn, parts: [...turn.parts, { kind: "notice", id: event.id, text: event.payload.text }] };
+    case "chat.turn-finished.v1": {
+      const { outcome, reason, usage, duration_ms } = event.payload;
+      return {
+        ...turn,
+        phase: "done",
+        outcome,
+        reason: reason ?? null,
+        usage: usage ?? null,
+        durationMs: duration_ms ?? null,
+      };
+    }
+    case "session.updated.v1":
+      return turn;
+    default:
+      // A kind that this console doesn't know, from a newer manager.
+      return turn;
+  }
+}
+
+function appendText(turn: Turn, messageId: string, text: string, reasoning: string): Turn {
+  const parts = [...turn.parts];
+  const index = parts.findIndex((part) => part.kind === "text" && part.messageId === messageId);
+  const part = parts[index];
+  if (part?.kind !== "text") {
+    parts.push({ kind: "text", messageId, text, reasoning, complete: false });
+  } else if (part.complete) {
+    return turn;
+  } else {
+    parts[index] = { ...part, text: part.text + text, reasoning: part.reasoning + reasoning };
+  }
+  return { ...turn, parts };
+}
+
+function completeMessage(turn: Turn, messageId: string, text: string): Turn {
+  const parts = [...turn.parts];
+  const index = parts.findIndex((part) => part.kind === "text" && part.messageId === messageId);
+  const part = parts[index];
+  if (part?.kind === "text") {
+    // Reasoning deltas stay off the durable record once the message is whole, so that a reload shows the same.
+    if (text === "") parts.splice(index, 1);
+    else parts[index] = { ...part, text, reasoning: "", complete: true };
+  } else if (text !== "") {
+    parts.push({ kind: "text", messageId, text, reasoning: "", complete: true });
+  }
+  return { ...turn, parts };
+}
+
+/** Calls that a call made, in the order in which they started. */
+export function childrenOf(turn: Turn, callId: string): ChatCall[] {
+  return Object.values(turn.calls).filter((call) => call.parentId === callId);
+}
+
+export function isRunning(turn: Turn | undefined): boolean {
+  return turn !== undefined && turn.phase !== "done";
+}
