@@ -17,6 +17,7 @@
 //! Row 1 of a chain has kind `chain.started`; its `prev_hash` is SHA-256 of `"steadyhand audit chain 1\n"` and the
 //! 16 bytes of the chain id.
 
+use crate::sql::{Bind, Sql, bind_all};
 use crate::time::{from_micros, micros};
 use crate::{Conn, Storage, StorageError};
 use futures::TryStreamExt;
@@ -149,7 +150,9 @@ impl StoredRow {
     }
 
     fn read(self) -> Result<AuditRow, StorageError> {
-        let json = |text: &str| serde_json::from_str(text).map_err(|_| StorageError::corrupt("JSON in the audit log"));
+        let json = |text: &str| {
+            serde_json::from_str(text).map_err(|_| StorageError::corrupt("JSON in the audit log"))
+        };
         Ok(AuditRow {
             chain_id: self.chain_id,
             seq: self.seq,
@@ -184,14 +187,17 @@ pub(crate) async fn begin_chain(conn: &mut Conn, now: Timestamp) -> Result<(), S
         return Ok(());
     }
     let chain_id = Uuid::now_v7();
-    sqlx::query("INSERT INTO audit_chains (chain_id, created_at, head_seq, head_hash) VALUES ($1, $2, 0, $3)")
-        .bind(chain_id)
-        .bind(micros(now))
-        .bind(genesis(chain_id))
-        .execute(&mut *conn)
-        .await?;
+    sqlx::query(
+        "INSERT INTO audit_chains (chain_id, created_at, head_seq, head_hash) VALUES ($1, $2, 0, $3)",
+    )
+    .bind(chain_id)
+    .bind(micros(now))
+    .bind(genesis(chain_id))
+    .execute(&mut *conn)
+    .await?;
     let payload = json!({"encoding": "steadyhand audit row 1"});
-    append(conn, now, AuditEntry { kind: "chain.started", call_id: None, actor: Actor::System, payload }).await?;
+    append(conn, now, AuditEntry { kind: "chain.started", call_id: None, actor: Actor::System, payload })
+        .await?;
     Ok(())
 }
 
@@ -274,31 +280,30 @@ impl Audit<'_> {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<AuditRow>, StorageError> {
-        let mut sql = String::from("SELECT * FROM audit_log WHERE seq < $1");
-        let prefix = filter.kind.as_deref().filter(|kind| kind.ends_with('.'));
-        for (given, clause) in [
-            (filter.kind.is_some() && prefix.is_none(), " AND kind = $2"),
-            // The word after `call.` in byte order is `call/`.
-            (prefix.is_some(), " AND kind >= $2 AND kind < $3"),
-            (filter.call.is_some(), " AND call_id = $4"),
-            (filter.from.is_some(), " AND at >= $5"),
-            (filter.to.is_some(), " AND at < $6"),
+        let mut sql = Sql::new("SELECT * FROM audit_log");
+        sql.filter("seq < ?", Bind::Int(before.unwrap_or(i64::MAX)));
+        if let Some(kind) = &filter.kind {
+            match kind.strip_suffix('.') {
+                None => sql.filter("kind = ?", Bind::Text(kind.clone())),
+                // In byte order `/` follows the dot, so these two bounds hold all kinds with the prefix.
+                Some(prefix) => sql
+                    .filter("kind >= ?", Bind::Text(kind.clone()))
+                    .filter("kind < ?", Bind::Text(format!("{prefix}/"))),
+            };
+        }
+        for (condition, value) in [
+            ("call_id = ?", filter.call.map(|id| Bind::Id(id.0))),
+            ("at >= ?", filter.from.map(|at| Bind::Int(micros(at)))),
+            ("at < ?", filter.to.map(|at| Bind::Int(micros(at)))),
         ] {
-            if given {
-                sql.push_str(clause);
+            if let Some(value) = value {
+                sql.filter(condition, value);
             }
         }
-        sql.push_str(" ORDER BY seq DESC LIMIT $7");
-        let rows: Vec<StoredRow> = sqlx::query_as(AssertSqlSafe(sql))
-            .bind(before.unwrap_or(i64::MAX))
-            .bind(filter.kind.as_deref())
-            .bind(prefix.map(|prefix| format!("{}/", prefix.trim_end_matches('.'))))
-            .bind(filter.call.map(|id| id.0))
-            .bind(filter.from.map(micros))
-            .bind(filter.to.map(micros))
-            .bind(i64::from(limit))
-            .fetch_all(self.0.read())
-            .await?;
+        sql.push(" ORDER BY seq DESC LIMIT ").bind(Bind::Int(i64::from(limit)));
+        let (text, binds) = sql.finish();
+        let query = sqlx::query_as::<_, StoredRow>(AssertSqlSafe(text));
+        let rows = bind_all!(query, binds).fetch_all(self.0.read()).await?;
         rows.into_iter().map(StoredRow::read).collect()
     }
 
@@ -330,13 +335,18 @@ impl Audit<'_> {
                 .await?;
         let mut result = Verification { ok: true, rows: 0, through_seq: 0, problem: None };
         if chains.is_empty() {
-            return Ok(Verification { ok: false, problem: Some("the log has no chain".to_owned()), ..result });
+            return Ok(Verification {
+                ok: false,
+                problem: Some("the log has no chain".to_owned()),
+                ..result
+            });
         }
         for (chain_id, head_seq, head_hash) in chains {
             let mut check = ChainCheck::new(chain_id);
-            let mut rows = sqlx::query_as::<_, StoredRow>("SELECT * FROM audit_log WHERE chain_id = $1 ORDER BY seq")
-                .bind(chain_id)
-                .fetch(&mut *snapshot);
+            let mut rows =
+                sqlx::query_as::<_, StoredRow>("SELECT * FROM audit_log WHERE chain_id = $1 ORDER BY seq")
+                    .bind(chain_id)
+                    .fetch(&mut *snapshot);
             while let Some(row) = rows.try_next().await? {
                 if let Err(problem) = check.next(&row) {
                     result.problem = Some(problem);

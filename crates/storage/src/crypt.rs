@@ -50,7 +50,8 @@ impl MasterKey {
             Ok(text) => {
                 let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
                 if mode & 0o077 != 0 {
-                    let reason = format!("the key file may be read by others (mode {:o}); chmod 600 it", mode & 0o777);
+                    let reason =
+                        format!("the key file may be read by others (mode {:o}); chmod 600 it", mode & 0o777);
                     return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, reason)));
                 }
                 let text = Zeroizing::new(text);
@@ -103,7 +104,12 @@ impl MasterKey {
     /// # Errors
     ///
     /// Fails on another key, owner or purpose, and on a changed value.
-    pub fn open(&self, owner: &str, purpose: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, StorageError> {
+    pub fn open(
+        &self,
+        owner: &str,
+        purpose: &str,
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, StorageError> {
         let (version, rest) = sealed.split_first().ok_or(StorageError::Sealed)?;
         if *version != VERSION || rest.len() < SALT_BYTES + NONCE_BYTES {
             return Err(StorageError::Sealed);

@@ -93,9 +93,11 @@ impl Classify for StorageError {
             Self::Conflict { .. } => ErrorKind::Conflict,
             Self::File { .. } | Self::Commit(_) | Self::Closed | Self::TooSlow(_) => ErrorKind::Unavailable,
             Self::Database(error) if is_busy_or_full(error) => ErrorKind::Unavailable,
-            Self::Database(_) | Self::Migrate(_) | Self::Panicked(_) | Self::Corrupt { .. } | Self::Sealed => {
-                ErrorKind::Internal
-            }
+            Self::Database(_)
+            | Self::Migrate(_)
+            | Self::Panicked(_)
+            | Self::Corrupt { .. }
+            | Self::Sealed => ErrorKind::Internal,
         }
     }
 }

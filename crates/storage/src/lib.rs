@@ -3,14 +3,20 @@
 //! Callers hold repositories and never see SQL. SQLite (WAL, `synchronous=FULL`) is the embedded default; the SQL is
 //! written so that PostgreSQL takes it too. Decisions stay out: the gate makes them, this crate keeps them.
 
+pub mod artifacts;
 pub mod audit;
+pub mod calls;
+pub mod chats;
 mod crypt;
+pub mod edges;
 mod error;
 pub mod models;
 pub mod settings;
 pub mod signins;
+mod sql;
 mod time;
 pub mod tokens;
+pub mod turns;
 pub mod users;
 mod writer;
 

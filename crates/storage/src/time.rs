@@ -14,5 +14,6 @@ pub fn micros(at: Timestamp) -> i64 {
 ///
 /// Fails if it lies outside of what a timestamp can hold.
 pub fn from_micros(micros: i64) -> Result<Timestamp, StorageError> {
-    Timestamp::from_timestamp_micros(micros).ok_or_else(|| StorageError::corrupt(format!("the time {micros}")))
+    Timestamp::from_timestamp_micros(micros)
+        .ok_or_else(|| StorageError::corrupt(format!("the time {micros}")))
 }
