@@ -61,7 +61,10 @@ impl EventStream {
 /// Reads one block of `field: value` lines; `None` if it holds no data.
 fn parse(block: &str) -> Option<LiveEvent> {
     let field = |name: &str| {
-        block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|value| value.trim_start().to_owned())
+        block
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(|value| value.trim_start().to_owned())
     };
     let data = field("data")?;
     Some(LiveEvent {

@@ -123,7 +123,10 @@ impl Product {
             let Some(line) = lines.next().await? else {
                 let text = std::fs::read_to_string(&log_path).unwrap_or_default();
                 let tail: Vec<&str> = text.lines().rev().take(20).collect();
-                anyhow::bail!("the manager did not start:\n{}", tail.into_iter().rev().collect::<Vec<_>>().join("\n"));
+                anyhow::bail!(
+                    "the manager did not start:\n{}",
+                    tail.into_iter().rev().collect::<Vec<_>>().join("\n")
+                );
             };
             if let Some(password) = line.strip_prefix("first password for admin: ") {
                 self.first_password = Some(password.trim().to_owned());
@@ -146,7 +149,11 @@ impl Product {
         let text = std::fs::read_to_string(&self.configuration)?;
         let text = text
             .replacen("[http]\nlisten = \"127.0.0.1:0\"", &format!("[http]\nlisten = \"{console}\""), 1)
-            .replacen("[tunnel]\nlisten = \"127.0.0.1:0\"", &format!("[tunnel]\nlisten = \"{}\"", self.tunnel), 1);
+            .replacen(
+                "[tunnel]\nlisten = \"127.0.0.1:0\"",
+                &format!("[tunnel]\nlisten = \"{}\"", self.tunnel),
+                1,
+            );
         std::fs::write(&self.configuration, text)?;
         Ok(())
     }

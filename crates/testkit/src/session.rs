@@ -153,7 +153,11 @@ impl Session {
         let mut events = self.events(None).await?;
         loop {
             let hosts = self.get("/hosts").await?.ok()?;
-            let found = hosts["items"].as_array().into_iter().flatten().find(|host| host["name"] == name && wanted(host));
+            let found = hosts["items"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|host| host["name"] == name && wanted(host));
             if let Some(host) = found {
                 return Ok(host.clone());
             }
@@ -178,7 +182,9 @@ impl Session {
     /// Fails if the turn is refused or the stream ends first.
     pub async fn say(&self, chat: &str, text: &str) -> Result<Vec<Value>> {
         let mut events = self.events(None).await?;
-        let turn = self.post(&format!("/sessions/{chat}/turns"), json!({"text": text})).await?.ok()?["turn_id"].clone();
+        let turn =
+            self.post(&format!("/sessions/{chat}/turns"), json!({"text": text})).await?.ok()?["turn_id"]
+                .clone();
         loop {
             let event = events.next_of("chat.turn-finished.v1").await?;
             if event.data["turn_id"] == turn {
@@ -203,6 +209,7 @@ impl Session {
 async fn read(response: reqwest::Response) -> Result<Reply> {
     let status = response.status();
     let bytes = response.bytes().await?;
-    let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap_or(Value::Null) };
+    let body =
+        if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap_or(Value::Null) };
     Ok(Reply { status, body })
 }

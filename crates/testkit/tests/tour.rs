@@ -104,7 +104,10 @@ async fn bad_arguments_are_answered_with_what_was_wrong_and_the_schema() -> Resu
     let (_product, _edge, admin) = started().await?;
     let host = admin.wait_online("alpha").await?;
     let reply = admin
-        .post("/calls", json!({"tool": "probe_tcp", "edge_id": host["id"], "args": {"target": 22, "tmeout": 1}}))
+        .post(
+            "/calls",
+            json!({"tool": "probe_tcp", "edge_id": host["id"], "args": {"target": 22, "tmeout": 1}}),
+        )
         .await?
         .ok()?;
     assert_eq!(reply["state"], "invalid");

@@ -68,7 +68,11 @@ impl Metadata {
             .current_dir(root)
             .output()
             .context("cargo could not be started")?;
-        ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+        ensure!(
+            output.status.success(),
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         serde_json::from_slice(&output.stdout).context("cargo metadata printed something else")
     }
 }

@@ -40,6 +40,10 @@ fn openapi(root: &Path) -> Result<String> {
         .current_dir(root)
         .output()
         .context("cargo could not be started")?;
-    ensure!(output.status.success(), "`steadyhand openapi` failed: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "`steadyhand openapi` failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).context("the document is not UTF-8")
 }

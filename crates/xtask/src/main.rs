@@ -48,5 +48,9 @@ fn main() -> Result<()> {
 
 /// The repository that this program was built from.
 fn repository_root() -> Result<PathBuf> {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map(Path::to_path_buf).context("no repository root")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .map(Path::to_path_buf)
+        .context("no repository root")
 }

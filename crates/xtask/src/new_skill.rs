@@ -21,7 +21,9 @@ pub fn run(root: &Path, key: &str) -> Result<()> {
     fs::write(&file, template(key))?;
     fs::write(&list, text)?;
     println!("wrote crates/skills/src/{key}.rs and registered it in crates/skills/src/lib.rs");
-    println!("next: fill in what it does, then `cargo test -p skills` and accept the snapshot (INSTA_UPDATE=always)");
+    println!(
+        "next: fill in what it does, then `cargo test -p skills` and accept the snapshot (INSTA_UPDATE=always)"
+    );
     Ok(())
 }
 
@@ -30,7 +32,10 @@ fn type_name(key: &str) -> String {
     key.split('_')
         .map(|word| {
             let mut characters = word.chars();
-            characters.next().map(|first| first.to_ascii_uppercase().to_string() + characters.as_str()).unwrap_or_default()
+            characters
+                .next()
+                .map(|first| first.to_ascii_uppercase().to_string() + characters.as_str())
+                .unwrap_or_default()
         })
         .collect()
 }
@@ -42,16 +47,21 @@ fn register(text: &str, key: &str) -> Result<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     insert_sorted(&mut lines, &module, |line| line.starts_with("mod ") && line.ends_with(';'))
         .context("lib.rs has no `mod` lines")?;
-    insert_sorted(&mut lines, &entry, |line| line.starts_with("    &") && line.contains("::") && line.ends_with(','))
-        .context("lib.rs has no list of skills")?;
+    insert_sorted(&mut lines, &entry, |line| {
+        line.starts_with("    &") && line.contains("::") && line.ends_with(',')
+    })
+    .context("lib.rs has no list of skills")?;
     Ok(lines.join("\n") + "\n")
 }
 
 /// Inserts `new` before the first line of the block that sorts after it, else at the block's end.
 fn insert_sorted(lines: &mut Vec<String>, new: &str, belongs: impl Fn(&str) -> bool) -> Option<()> {
     let members: Vec<usize> = (0..lines.len()).filter(|at| belongs(&lines[*at])).collect();
-    let position =
-        members.iter().copied().find(|at| lines[*at].as_str() > new).or_else(|| members.last().map(|last| last + 1))?;
+    let position = members
+        .iter()
+        .copied()
+        .find(|at| lines[*at].as_str() > new)
+        .or_else(|| members.last().map(|last| last + 1))?;
     lines.insert(position, new.to_owned());
     Some(())
 }

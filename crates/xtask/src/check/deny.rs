@@ -38,12 +38,16 @@ struct Sources {
 
 /// Tells every package that breaks a rule.
 pub fn check(metadata: &Metadata, root: &Path) -> Result<Vec<String>> {
-    let rules: Rules = toml::from_str(&std::fs::read_to_string(root.join("deny.toml"))?).context("deny.toml")?;
+    let rules: Rules =
+        toml::from_str(&std::fs::read_to_string(root.join("deny.toml"))?).context("deny.toml")?;
     let allowed: Vec<Licensee> = rules
         .licenses
         .allow
         .iter()
-        .map(|licence| Licensee::parse(licence).with_context(|| format!("deny.toml allows `{licence}`, which is no licence")))
+        .map(|licence| {
+            Licensee::parse(licence)
+                .with_context(|| format!("deny.toml allows `{licence}`, which is no licence"))
+        })
         .collect::<Result<_>>()?;
     let mut failures = Vec::new();
     for package in &metadata.packages {
@@ -57,7 +61,10 @@ pub fn check(metadata: &Metadata, root: &Path) -> Result<Vec<String>> {
         }
         let satisfied = package.license.as_deref().is_some_and(|licence| satisfies(licence, &allowed));
         if !satisfied {
-            failures.push(format!("{label} has the licence {:?}, which deny.toml does not allow", package.license));
+            failures.push(format!(
+                "{label} has the licence {:?}, which deny.toml does not allow",
+                package.license
+            ));
         }
     }
     Ok(failures)
@@ -65,8 +72,9 @@ pub fn check(metadata: &Metadata, root: &Path) -> Result<Vec<String>> {
 
 /// Whether an SPDX expression can be met with the allowed licences.
 fn satisfies(expression: &str, allowed: &[Licensee]) -> bool {
-    Expression::parse_mode(expression, spdx::ParseMode::LAX)
-        .is_ok_and(|parsed| parsed.evaluate(|request: &LicenseReq| allowed.iter().any(|licensee| licensee.satisfies(request))))
+    Expression::parse_mode(expression, spdx::ParseMode::LAX).is_ok_and(|parsed| {
+        parsed.evaluate(|request: &LicenseReq| allowed.iter().any(|licensee| licensee.satisfies(request)))
+    })
 }
 
 #[cfg(test)]

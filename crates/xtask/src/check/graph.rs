@@ -22,7 +22,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("api", &["agent", "llm", "executor", "tools", "fleet", "gate", "storage", "skill", "model"]),
     (
         "manager",
-        &["api", "agent", "llm", "executor", "tools", "fleet", "gate", "storage", "tunnel", "skills", "skill", "model"],
+        &[
+            "api", "agent", "llm", "executor", "tools", "fleet", "gate", "storage", "tunnel", "skills",
+            "skill", "model",
+        ],
     ),
     ("xtask", &[]),
 ];
@@ -31,12 +34,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const DEVELOPMENT_ONLY: &[&str] = &["testkit", "bench", "xtask"];
 
 /// What an edge must never be able to reach.
-const NEVER_ON_THE_EDGE: &[&str] = &["storage", "gate", "fleet", "llm", "tools", "executor", "agent", "api", "sqlx", "axum"];
+const NEVER_ON_THE_EDGE: &[&str] =
+    &["storage", "gate", "fleet", "llm", "tools", "executor", "agent", "api", "sqlx", "axum"];
 
 /// Tells every arrow that isn't in the picture.
 pub fn check(metadata: &Metadata) -> Vec<String> {
-    let own: BTreeMap<&str, &Package> =
-        metadata.packages.iter().filter(|package| package.source.is_none()).map(|package| (package.name.as_str(), package)).collect();
+    let own: BTreeMap<&str, &Package> = metadata
+        .packages
+        .iter()
+        .filter(|package| package.source.is_none())
+        .map(|package| (package.name.as_str(), package))
+        .collect();
     let mut failures = Vec::new();
     for (name, package) in &own {
         if DEVELOPMENT_ONLY.contains(name) {
@@ -48,7 +56,9 @@ pub fn check(metadata: &Metadata) -> Vec<String> {
         };
         for dependency in own_arrows(package) {
             if !allowed.contains(&dependency) {
-                failures.push(format!("`{name}` may not depend on `{dependency}`: the arrow is not in docs/ARCHITECTURE.md"));
+                failures.push(format!(
+                    "`{name}` may not depend on `{dependency}`: the arrow is not in docs/ARCHITECTURE.md"
+                ));
             }
         }
     }
@@ -79,10 +89,18 @@ fn reachable<'a>(start: &'a str, metadata: &'a Metadata) -> BTreeSet<&'a str> {
         if !seen.insert(name) {
             continue;
         }
-        let Some(package) = metadata.packages.iter().find(|package| package.name == name && package.source.is_none()) else {
+        let Some(package) =
+            metadata.packages.iter().find(|package| package.name == name && package.source.is_none())
+        else {
             continue;
         };
-        queue.extend(package.dependencies.iter().filter(|dependency| dependency.kind.is_none()).map(|dependency| dependency.name.as_str()));
+        queue.extend(
+            package
+                .dependencies
+                .iter()
+                .filter(|dependency| dependency.kind.is_none())
+                .map(|dependency| dependency.name.as_str()),
+        );
     }
     seen
 }
