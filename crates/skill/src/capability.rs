@@ -42,7 +42,11 @@ impl Capability {
     /// # Errors
     ///
     /// Fails if `params` is not valid JSON Schema.
-    pub fn of_tool(metadata: &Metadata, params: Value, classify: fn(&Value) -> Class) -> Result<Self, SchemaError> {
+    pub fn of_tool(
+        metadata: &Metadata,
+        params: Value,
+        classify: fn(&Value) -> Class,
+    ) -> Result<Self, SchemaError> {
         Self::new(Definition::new(metadata, params), classify, Source::Builtin)
     }
 
@@ -51,7 +55,11 @@ impl Capability {
     /// # Errors
     ///
     /// Fails if the definition's schema is not valid JSON Schema.
-    pub fn new(definition: Definition, classify: fn(&Value) -> Class, source: Source) -> Result<Self, SchemaError> {
+    pub fn new(
+        definition: Definition,
+        classify: fn(&Value) -> Class,
+        source: Source,
+    ) -> Result<Self, SchemaError> {
         let validator = Validator::new(&definition.params)?;
         Ok(Self { hash: definition.hash(), definition, validator, classify, source })
     }

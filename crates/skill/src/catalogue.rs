@@ -146,7 +146,9 @@ mod tests {
             prerequisites: &[],
         };
         let params = json!({"type": "object", "properties": {"absolute": {"type": "boolean"}, "path": {"type": "string"}}, "required": ["path"], "additionalProperties": false});
-        Arc::new(Capability::new(Definition::new(&metadata, params), |_| Class::Safe, Source::Builtin).unwrap())
+        Arc::new(
+            Capability::new(Definition::new(&metadata, params), |_| Class::Safe, Source::Builtin).unwrap(),
+        )
     }
 
     #[test]
@@ -161,7 +163,8 @@ mod tests {
     #[test]
     fn a_batch_tool_stands_for_its_skill() {
         let catalogue =
-            Catalogue::new([capability("host_load", Scope::Host), capability("host_load", Scope::Manager)]).unwrap();
+            Catalogue::new([capability("host_load", Scope::Host), capability("host_load", Scope::Manager)])
+                .unwrap();
         let tools = catalogue.llm_tools();
         assert_eq!(tools.len(), 1);
         assert_eq!(tools[0].scope, Scope::Manager);
@@ -176,7 +179,10 @@ mod tests {
 
     #[test]
     fn an_illegal_key_is_refused() {
-        assert!(matches!(Catalogue::new([capability("Bad-Key", Scope::Host)]), Err(DuplicateKey::Illegal(_))));
+        assert!(matches!(
+            Catalogue::new([capability("Bad-Key", Scope::Host)]),
+            Err(DuplicateKey::Illegal(_))
+        ));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use catalogue::{Catalogue, DuplicateKey, LlmTool};
 pub use context::SkillContext;
 pub use definition::Definition;
 pub use error::{SkillError, SkillErrorKind};
-pub use host::Host;
+pub use host::{AddressRules, FileRules, Host, Network};
 pub use metadata::{Metadata, Prerequisite};
 pub use schema::{InvalidArguments, Problem, SchemaError, Validator, schema_of};
 

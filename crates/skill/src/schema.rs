@@ -8,7 +8,8 @@ use std::fmt;
 
 /// Makes the JSON Schema (draft 2020-12) of a parameter struct: subschemas inline, unknown keys refused.
 pub fn schema_of<T: JsonSchema>() -> Value {
-    let generator = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
+    let generator =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
@@ -97,7 +98,10 @@ impl Validator {
             .compiled
             .iter_errors(args)
             .take(MAX_PROBLEMS)
-            .map(|error| Problem { at: error.instance_path().to_string(), message: shorten(&error.to_string()) })
+            .map(|error| Problem {
+                at: error.instance_path().to_string(),
+                message: shorten(&error.to_string()),
+            })
             .collect();
         if problems.is_empty() { Ok(()) } else { Err(InvalidArguments { problems }) }
     }
@@ -109,6 +113,7 @@ fn shorten(message: &str) -> String {
     if message.chars().count() <= MAX_CHARS {
         return message.to_owned();
     }
-    let tail: String = message.chars().rev().take(MAX_CHARS - 1).collect::<Vec<_>>().into_iter().rev().collect();
+    let tail: String =
+        message.chars().rev().take(MAX_CHARS - 1).collect::<Vec<_>>().into_iter().rev().collect();
     format!("…{tail}")
 }
