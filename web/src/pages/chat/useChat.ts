@@ -1,0 +1,53 @@
+/** Sending, stopping and queueing in one chat. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { ApiError, api, messageOf } from "../../api/client";
+import { sessionsQuery } from "../../api/queries";
+import { toast } from "../../components/toasts";
+import { conversations, useConversation } from "../../events/conversations";
+import { isRunning } from "../../events/reducer";
+
+export function useChat(sessionId: string) {
+  const client = useQueryClient();
+  const open = useConversation(sessionId);
+  const turns = open?.conversation.turns ?? [];
+  const last = turns.at(-1);
+  const running = isRunning(last);
+  const [queued, setQueued] = useState<string | null>(null);
+
+  const submit = useMutation({
+    mutationFn: (text: string) => api.submitTurn(sessionId, text),
+    onSuccess: () => void client.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onError: (error, text) => {
+      // A turn runs already, perhaps from another tab: the message waits for its end.
+      if (error instanceof ApiError && error.status === 409) setQueued(text);
+      else toast(`Not sent: ${messageOf(error)}`, "error");
+      void conversations.read(sessionId);
+    },
+  });
+  const stop = useMutation({
+    mutationFn: (turn: string) => api.stopTurn(turn),
+    onError: (error) => toast(`Could not stop: ${messageOf(error)}`, "error"),
+  });
+
+  const { mutate, isPending } = submit;
+  useEffect(() => {
+    if (queued === null || running || isPending) return;
+    setQueued(null);
+    mutate(queued);
+  }, [queued, running, isPending, mutate]);
+
+  return {
+    open,
+    turns,
+    running,
+    sending: isPending,
+    queued,
+    send: (text: string) => (running || isPending ? setQueued(text) : mutate(text)),
+    dropQueued: () => setQueued(null),
+    stop: () => last && stop.mutate(last.id),
+    stopping: stop.isPending,
+  };
+}
+
+export type Chat = ReturnType<typeof useChat>;
