@@ -1,1 +1,32 @@
-//! (being written)
+//! The gate: decides on every call, puts it on record, and is the sole maker of [`AdmittedCall`].
+//!
+//! A call is normalised and validated, narrowed, held against policy and class, and written down; only then does an
+//! [`AdmittedCall`] exist, and nothing runs without one. Running stays out: the executor does that. So do the hosts:
+//! the fleet implements [`HostDirectory`] and [`HostDispatcher`].
+
+mod admitted;
+mod decide;
+mod error;
+mod gate;
+mod groups;
+mod hosts;
+mod limits;
+mod places;
+mod policy;
+mod record;
+pub mod redact;
+mod request;
+mod review;
+
+pub use admitted::AdmittedCall;
+pub use decide::{Decision, Facts, decide};
+pub use error::GateError;
+pub use gate::{Admission, Gate, GateParts, Rejection};
+pub use groups::{GROUPS, groups_of};
+pub use hosts::{Dispatched, HostDirectory, HostDispatcher, HostFacts, HostState, SkillFacts};
+pub use limits::CallLimits;
+pub use places::ProbeRules;
+pub use policy::{Policy, PolicyProblem, RawToolPolicy, ToolPolicy};
+pub use record::{FinishedCall, Recorded, Recorder};
+pub use redact::{PatternError, Redactor};
+pub use request::{CallRequest, EdgeIdProblem, Narrowing, Principal, Taint, TurnRef, take_edge_id};

@@ -87,6 +87,8 @@ pub struct CallEnd {
     pub state: CallState,
     /// The whole result as JSON text.
     pub result: Option<String>,
+    /// Whether the result itself is kept; else only its size and digest.
+    pub keep_result: bool,
     /// Why it didn't succeed.
     pub error: Option<String>,
     /// What a caller can do about it.
@@ -293,6 +295,7 @@ pub async fn finish(
     }
     let (inline, artifact) = match &end.result {
         None => (None, None),
+        Some(_) if !end.keep_result => (None, None),
         Some(text) if text.len() <= INLINE_RESULT_BYTES => (Some(text.as_str()), None),
         Some(text) => {
             let stored = artifacts::store(conn, now, Some(id), "application/json", text.as_bytes()).await?;
@@ -378,6 +381,7 @@ async fn settle_left_running(conn: &mut Conn, now: Timestamp) -> Result<Vec<Call
         let end = CallEnd {
             state,
             result: None,
+            keep_result: true,
             error: Some(error.to_owned()),
             error_kind: None,
             sandbox: None,

@@ -1,0 +1,143 @@
+//! The decision, without clock, storage or network.
+
+use crate::Policy;
+use model::{Class, PolicyDecision, Role, Roles};
+
+/// What the decision is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Key of the capability.
+    pub key: &'a str,
+    /// Class of the call.
+    pub class: Class,
+    /// What the configuration says about the tool.
+    pub policy: Policy,
+    /// The roles of the person behind the call.
+    pub roles: &'a Roles,
+    /// Why a safe call has to be looked at by a person all the same.
+    pub needs_look: Option<&'a str>,
+}
+
+/// What is to happen with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may run.
+    Run,
+    /// It may not; the reason is for the operator and the model.
+    Refuse {
+        /// Whether a person could allow it or nobody.
+        policy: PolicyDecision,
+        /// A sentence.
+        reason: String,
+    },
+}
+
+const NO_APPROVALS: &str =
+    "This version can't ask for approvals yet, so the call was refused and nothing was done.";
+
+/// Decides what happens to a call: the stricter of policy and class counts. Silence means "ask a person".
+pub fn decide(facts: &Facts<'_>) -> Decision {
+    let Facts { key, class, policy, roles, needs_look } = *facts;
+    let deny = |reason: String| Decision::Refuse { policy: PolicyDecision::Deny, reason };
+    let supervised = |reason: String| Decision::Refuse {
+        policy: PolicyDecision::Supervised,
+        reason: format!("{reason} {NO_APPROVALS}"),
+    };
+    if policy == Policy::Deny {
+        return deny(format!("The configuration denies `{key}` ([security.tool_policy])."));
+    }
+    let needed = if class == Class::Safe { Role::Viewer } else { Role::Operator };
+    if !roles.include(needed) {
+        return deny(format!("Starting a {class} call such as `{key}` needs the role {needed} or admin."));
+    }
+    match class {
+        Class::Dangerous => supervised(format!(
+            "`{key}` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval of \
+             two people."
+        )),
+        Class::Mutating => {
+            supervised(format!("`{key}` changes something: it needs the approval of a person."))
+        }
+        Class::Safe if policy == Policy::Supervised => supervised(format!(
+            "The configuration puts `{key}` under supervision: it needs the approval of a person."
+        )),
+        Class::Safe => match needs_look {
+            Some(reason) => supervised(format!("{reason} It needs the approval of a person.")),
+            None => Decision::Run,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `run`, `ask` or `deny` for each class, policy, role and outgoing probe.
+    #[test]
+    fn the_whole_table() {
+        use Policy::{Allow, Deny, Supervised};
+        let viewer = Roles::new([Role::Viewer]);
+        let operator = Roles::new([Role::Operator]);
+        let approver = Roles::new([Role::Approver]);
+        let admin = Roles::new([Role::Admin]);
+        let nobody = Roles::default();
+        let look = Some("The host was not named.");
+        for (class, policy, roles, needs_look, expected) in [
+            (Class::Safe, Allow, &viewer, None, "run"),
+            (Class::Safe, Allow, &approver, None, "run"),
+            (Class::Safe, Allow, &operator, None, "run"),
+            (Class::Safe, Allow, &admin, None, "run"),
+            (Class::Safe, Allow, &nobody, None, "deny"),
+            (Class::Safe, Allow, &viewer, look, "ask"),
+            (Class::Safe, Allow, &admin, look, "ask"),
+            (Class::Safe, Supervised, &admin, None, "ask"),
+            (Class::Safe, Deny, &admin, None, "deny"),
+            (Class::Safe, Deny, &admin, look, "deny"),
+            (Class::Mutating, Allow, &viewer, None, "deny"),
+            (Class::Mutating, Allow, &approver, None, "deny"),
+            (Class::Mutating, Allow, &operator, None, "ask"),
+            (Class::Mutating, Allow, &admin, None, "ask"),
+            (Class::Mutating, Supervised, &operator, None, "ask"),
+            (Class::Mutating, Deny, &admin, None, "deny"),
+            (Class::Dangerous, Allow, &viewer, None, "deny"),
+            (Class::Dangerous, Allow, &operator, None, "ask"),
+            (Class::Dangerous, Supervised, &admin, None, "ask"),
+            (Class::Dangerous, Deny, &admin, None, "deny"),
+        ] {
+            let decision = decide(&Facts { key: "tool", class, policy, roles, needs_look });
+            let word = match &decision {
+                Decision::Run => "run",
+                Decision::Refuse { policy: PolicyDecision::Supervised, .. } => "ask",
+                Decision::Refuse { .. } => "deny",
+            };
+            assert_eq!(word, expected, "{class} {policy:?} {roles:?} {needs_look:?}: {decision:?}");
+        }
+    }
+
+    #[test]
+    fn no_class_but_safe_ever_runs() {
+        for class in [Class::Mutating, Class::Dangerous] {
+            for policy in [Policy::Allow, Policy::Supervised, Policy::Deny] {
+                for role in Role::ALL {
+                    let roles = Roles::new([*role]);
+                    let facts = Facts { key: "tool", class, policy, roles: &roles, needs_look: None };
+                    assert_ne!(decide(&facts), Decision::Run);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_reason_says_what_is_missing_and_that_nothing_was_done() {
+        let roles = Roles::new([Role::Operator]);
+        let facts = Facts {
+            key: "reboot_host",
+            class: Class::Dangerous,
+            policy: Policy::Allow,
+            roles: &roles,
+            needs_look: None,
+        };
+        let Decision::Refuse { reason, .. } = decide(&facts) else { unreachable!() };
+        insta::assert_snapshot!(reason, @"`reboot_host` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval of two people. This version can't ask for approvals yet, so the call was refused and nothing was done.");
+    }
+}

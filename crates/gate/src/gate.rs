@@ -1,0 +1,234 @@
+//! The gate itself.
+
+use crate::limits::{Limiter, Permit};
+use crate::review::{Outcome, Review, Reviewer};
+use crate::{
+    AdmittedCall, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, ProbeRules, Recorded,
+    Recorder, Redactor, ToolPolicy,
+};
+use arc_swap::ArcSwap;
+use model::{CallId, CallState, PolicyDecision, Timestamp};
+use serde_json::Value;
+use skill::Catalogue;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use storage::Storage;
+use storage::calls::{CallFilter, NewCall, TurnLease};
+use tracing::{debug, info};
+
+/// What a gate is made of.
+pub struct GateParts {
+    /// Where calls are put on record.
+    pub storage: Storage,
+    /// What can be called.
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
+    /// What the configuration says about tools.
+    pub policy: ToolPolicy,
+    /// Takes secrets out of whatever is put on record.
+    pub redactor: Arc<Redactor>,
+    /// The inventory.
+    pub hosts: Arc<dyn HostDirectory>,
+    /// What the configuration says about probes.
+    pub probes: ProbeRules,
+    /// How many calls may be made.
+    pub limits: CallLimits,
+}
+
+/// Decides on calls and puts them on record. The only maker of [`AdmittedCall`].
+pub struct Gate {
+    storage: Storage,
+    catalogue: Arc<ArcSwap<Catalogue>>,
+    policy: ToolPolicy,
+    redactor: Arc<Redactor>,
+    hosts: Arc<dyn HostDirectory>,
+    probes: ProbeRules,
+    limits: CallLimits,
+    limiter: Limiter,
+    recorder: Recorder,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("policy", &self.policy)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The gate's answer. It is on record.
+#[derive(Debug)]
+pub enum Admission {
+    /// The call may run, and its `running` row is durable.
+    Admitted(Box<AdmittedCall>),
+    /// It may not, and the row says why.
+    Rejected(Rejection),
+}
+
+/// Why a call may not run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejection {
+    /// Its id.
+    pub call_id: CallId,
+    /// `invalid` or `refused`.
+    pub state: CallState,
+    /// A sentence for the operator and the model. Redacted.
+    pub reason: String,
+    /// For `invalid`: what the arguments should look like.
+    pub schema: Option<Value>,
+}
+
+/// Calls of the last hour that are counted again after a restart, at most.
+const REMEMBERED: u32 = 50_000;
+
+impl Gate {
+    /// Joins the parts.
+    pub fn new(parts: GateParts) -> Self {
+        let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits } = parts;
+        let recorder = Recorder::new(storage.clone(), Arc::clone(&redactor));
+        let limiter = Limiter::new(limits);
+        Self { storage, catalogue, policy, redactor, hosts, probes, limits, limiter, recorder }
+    }
+
+    /// Decides on a request and puts the answer on record. When this returns, the row and its audit entry are
+    /// durable; when it fails, nothing may run.
+    ///
+    /// Cancel safety: a dropped future may leave a `running` row behind that nobody ends before the next start; the
+    /// executor therefore admits on a task of its own.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the answer can't be put on record, the id was used before, or the turn has another worker.
+    pub async fn admit(&self, mut request: CallRequest) -> Result<Admission, GateError> {
+        let call = request.call_id;
+        let catalogue = self.catalogue.load_full();
+        let reviewer = Reviewer {
+            catalogue: &catalogue,
+            policy: &self.policy,
+            hosts: self.hosts.as_ref(),
+            probes: &self.probes,
+        };
+        let Review { class, definition_hash, edge_name, outcome } = reviewer.review(&mut request);
+        let now = self.storage.now();
+        let timeout = request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout);
+        let deadline = now + timeout;
+        let (outcome, permit) = self.within_limits(outcome, &request, now);
+        let verdict = Verdict::of(&outcome, &self.redactor);
+
+        let row = NewCall {
+            id: call,
+            session: request.session,
+            turn: request.turn.map(|turn| turn.id),
+            parent: request.parent,
+            tool: self.redactor.redact(&request.key).chars().take(200).collect(),
+            class,
+            scope: request.scope,
+            args_redacted: self.redactor.redact_value(&request.args),
+            args_exact: request.args.clone(),
+            definition_hash,
+            state: verdict.state,
+            error: verdict.reason.clone(),
+            edge: request.edge,
+            edge_name,
+            caller: request.caller.user,
+            caller_role: request.caller.role_word().to_owned(),
+            on_behalf_of: request.caller.on_behalf_of,
+            origin: request.origin,
+            policy: verdict.policy,
+            deadline: (verdict.state == CallState::Running).then_some(deadline),
+        };
+        let lease = request.turn.map(|turn| TurnLease { turn: turn.id, epoch: turn.epoch });
+        self.storage.calls().create(row, lease).await.map_err(|source| GateError::Record { call, source })?;
+
+        match (outcome, permit) {
+            (Outcome::Run(capability), Some(permit)) => Ok(Admission::Admitted(Box::new(AdmittedCall::new(
+                request, capability, class, deadline, timeout, permit,
+            )))),
+            (outcome, _) => {
+                let schema = if let Outcome::Invalid { schema, .. } = outcome { schema } else { None };
+                let reason = verdict.reason.unwrap_or_default();
+                debug!(call.id = %call, tool = %request.key, state = %verdict.state, "call not admitted");
+                Ok(Admission::Rejected(Rejection { call_id: call, state: verdict.state, reason, schema }))
+            }
+        }
+    }
+
+    /// Takes a place for a call that may run, or turns it into a refusal that names the limit.
+    fn within_limits(
+        &self,
+        outcome: Outcome,
+        request: &CallRequest,
+        now: Timestamp,
+    ) -> (Outcome, Option<Permit>) {
+        if !matches!(outcome, Outcome::Run(_)) {
+            return (outcome, None);
+        }
+        match self.limiter.take(now, request.caller.person(), &request.key) {
+            Ok(permit) => (outcome, Some(permit)),
+            Err(reason) => (Outcome::Refuse { policy: PolicyDecision::Deny, reason }, None),
+        }
+    }
+
+    /// Puts the end of an admitted call on record. Of any number of attempts one wins.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it can't be put on record.
+    pub async fn finish(&self, call: &AdmittedCall, finished: FinishedCall) -> Result<Recorded, GateError> {
+        self.recorder.finish(call.call_id(), finished).await
+    }
+
+    /// What ends calls. For the fleet, which resolves unknown ones.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Settles what an earlier manager left `running` (`unknown` on hosts, `failed` in the manager) and counts its
+    /// calls of the last hour. To be called once at the start, before any call is admitted.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if the database does.
+    pub async fn recover(&self) -> Result<Vec<CallId>, GateError> {
+        let settled = self.storage.calls().settle_left_running().await.map_err(GateError::Recover)?;
+        if !settled.is_empty() {
+            info!(calls = settled.len(), "settled calls that were running when the manager stopped");
+        }
+        let filter = CallFilter { from: Some(self.storage.now() - HOUR), ..CallFilter::default() };
+        let mut recent =
+            self.storage.calls().list(&filter, None, REMEMBERED).await.map_err(GateError::Recover)?;
+        recent.reverse();
+        for row in recent.iter().filter(|row| row.started_at.is_some()) {
+            self.limiter.remember(row.created_at, row.person(), &row.tool);
+        }
+        Ok(settled)
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What is written down of an outcome.
+struct Verdict {
+    state: CallState,
+    policy: PolicyDecision,
+    reason: Option<String>,
+}
+
+impl Verdict {
+    fn of(outcome: &Outcome, redactor: &Redactor) -> Self {
+        let redacted = |reason: &String| Some(redactor.redact(reason).into_owned());
+        match outcome {
+            Outcome::Run(_) => {
+                Self { state: CallState::Running, policy: PolicyDecision::Allow, reason: None }
+            }
+            // Arguments are checked before policy is asked; nothing was allowed.
+            Outcome::Invalid { reason, .. } => {
+                Self { state: CallState::Invalid, policy: PolicyDecision::Deny, reason: redacted(reason) }
+            }
+            Outcome::Refuse { policy, reason } => {
+                Self { state: CallState::Refused, policy: *policy, reason: redacted(reason) }
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `[security.tool_policy]`: what the configuration says about tools.
+
+use crate::groups::{GROUPS, groups_of};
+use model::Scope;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the configuration says about a tool. Ordered from lax to strict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Policy {
+    /// Its class alone decides.
+    #[default]
+    Allow,
+    /// A person has to agree, whatever its class.
+    Supervised,
+    /// Nobody may call it.
+    Deny,
+}
+
+/// The section as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawToolPolicy {
+    /// For tools that nothing else names: `allow`, `deny` or `supervised`. Default: `allow`.
+    pub default: Option<String>,
+    /// By group. A tool may be in several; the strictest counts.
+    pub groups: BTreeMap<String, String>,
+    /// By tool. Counts before groups and default.
+    pub tools: BTreeMap<String, String>,
+}
+
+/// Something that is wrong with the section.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("security.tool_policy.{at}: {problem}")]
+pub struct PolicyProblem {
+    /// The key within the section.
+    pub at: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+/// The section as it is obeyed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolPolicy {
+    default: Policy,
+    groups: BTreeMap<String, Policy>,
+    tools: BTreeMap<String, Policy>,
+}
+
+impl ToolPolicy {
+    /// Reads the section. `known_tools` are the keys of the catalogue; names with `__` belong to tool servers, which
+    /// are known only later.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong: values that are none of the three, unknown groups and tools.
+    pub fn parse<'k>(
+        raw: &RawToolPolicy,
+        known_tools: impl IntoIterator<Item = &'k str>,
+    ) -> Result<Self, Vec<PolicyProblem>> {
+        let known_tools: BTreeSet<&str> = known_tools.into_iter().collect();
+        let mut problems = Vec::new();
+        let mut policy = Self::default();
+        if let Some(word) = &raw.default {
+            match read_word(word) {
+                Ok(value) => policy.default = value,
+                Err(problem) => problems.push(PolicyProblem { at: "default".to_owned(), problem }),
+            }
+        }
+        for (name, word) in &raw.groups {
+            let at = format!("groups.{name}");
+            if !GROUPS.contains(&name.as_str()) {
+                let problem = unknown("group", name, GROUPS.iter().copied());
+                problems.push(PolicyProblem { at: at.clone(), problem });
+            }
+            match read_word(word) {
+                Ok(value) => drop(policy.groups.insert(name.clone(), value)),
+                Err(problem) => problems.push(PolicyProblem { at, problem }),
+            }
+        }
+        for (name, word) in &raw.tools {
+            let at = format!("tools.{name}");
+            if !name.contains("__") && !known_tools.contains(name.as_str()) {
+                let problem = unknown("tool", name, known_tools.iter().copied());
+                problems.push(PolicyProblem { at: at.clone(), problem });
+            }
+            match read_word(word) {
+                Ok(value) => drop(policy.tools.insert(name.clone(), value)),
+                Err(problem) => problems.push(PolicyProblem { at, problem }),
+            }
+        }
+        if problems.is_empty() { Ok(policy) } else { Err(problems) }
+    }
+
+    /// What holds for a tool: its own word, else the strictest of its groups, else the default.
+    pub fn of(&self, scope: Scope, key: &str) -> Policy {
+        if let Some(policy) = self.tools.get(key) {
+            return *policy;
+        }
+        groups_of(scope, key)
+            .into_iter()
+            .filter_map(|group| self.groups.get(group))
+            .max()
+            .copied()
+            .unwrap_or(self.default)
+    }
+}
+
+fn read_word(word: &str) -> Result<Policy, String> {
+    match word {
+        "allow" => Ok(Policy::Allow),
+        "supervised" => Ok(Policy::Supervised),
+        "deny" => Ok(Policy::Deny),
+        other => {
+            let meant = nearest(other, ["allow", "deny", "supervised"]);
+            let hint = meant.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+            Err(format!("`{other}` is not allow, deny or supervised{hint}"))
+        }
+    }
+}
+
+fn unknown<'k>(what: &str, name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    match nearest(name, known) {
+        Some(meant) => format!("there is no {what} `{name}`; did you mean `{meant}`?"),
+        None => format!("there is no {what} `{name}`"),
+    }
+}
+
+/// The known word that `word` is most likely a slip of.
+pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    const ALIKE: f64 = 0.75;
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(score, _)| *score >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[&str] = &["host_load", "probe_tcp", "read_file", "tail_file"];
+
+    fn raw(default: Option<&str>, groups: &[(&str, &str)], tools: &[(&str, &str)]) -> RawToolPolicy {
+        let own =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        RawToolPolicy { default: default.map(str::to_owned), groups: own(groups), tools: own(tools) }
+    }
+
+    #[test]
+    fn a_tool_counts_before_its_groups_and_those_before_the_default() {
+        let raw = raw(Some("deny"), &[("host", "supervised"), ("files", "allow")], &[("tail_file", "allow")]);
+        let policy = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap();
+        assert_eq!(policy.of(Scope::Host, "tail_file"), Policy::Allow);
+        assert_eq!(policy.of(Scope::Host, "read_file"), Policy::Supervised, "the strictest group counts");
+        assert_eq!(
+            policy.of(Scope::Manager, "host_load"),
+            Policy::Supervised,
+            "a batch is in its skill's groups"
+        );
+        assert_eq!(policy.of(Scope::Manager, "read_result"), Policy::Deny);
+    }
+
+    #[test]
+    fn silence_allows_what_the_class_allows() {
+        assert_eq!(ToolPolicy::default().of(Scope::Host, "host_load"), Policy::Allow);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_what_was_meant() {
+        let raw = raw(Some("alow"), &[("netwrok", "deny")], &[("host_laod", "deny"), ("tail_file", "maybe")]);
+        let problems = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap_err();
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        security.tool_policy.default: `alow` is not allow, deny or supervised; did you mean `allow`?
+        security.tool_policy.groups.netwrok: there is no group `netwrok`; did you mean `network`?
+        security.tool_policy.tools.host_laod: there is no tool `host_laod`; did you mean `host_load`?
+        security.tool_policy.tools.tail_file: `maybe` is not allow, deny or supervised
+        ");
+    }
+
+    #[test]
+    fn a_tool_of_a_tool_server_may_be_named_before_it_is_known() {
+        assert!(
+            ToolPolicy::parse(&raw(None, &[], &[("github__create_issue", "deny")]), KNOWN.iter().copied())
+                .is_ok()
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! Looks at one request and says what is to become of it. Reads the inventory and the configuration; writes nothing.
+
+use crate::decide::{Decision, Facts, decide};
+use crate::places::{self, Verdict};
+use crate::{CallRequest, HostDirectory, HostFacts, HostState, ProbeRules, Redactor, ToolPolicy};
+use model::{Class, PolicyDecision, Scope};
+use serde_json::{Map, Value};
+use skill::{Capability, Catalogue, Definition};
+use std::sync::Arc;
+
+/// What is to become of a request.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It may run.
+    Run(Arc<Capability>),
+    /// Its arguments are wrong.
+    Invalid { reason: String, schema: Option<Value> },
+    /// It may not run.
+    Refuse { policy: PolicyDecision, reason: String },
+}
+
+/// A request that was looked at, with what is to be written down of it.
+#[derive(Debug)]
+pub(crate) struct Review {
+    pub(crate) class: Class,
+    pub(crate) definition_hash: String,
+    pub(crate) edge_name: Option<String>,
+    pub(crate) outcome: Outcome,
+}
+
+pub(crate) struct Reviewer<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) policy: &'a ToolPolicy,
+    pub(crate) hosts: &'a dyn HostDirectory,
+    pub(crate) probes: &'a ProbeRules,
+}
+
+impl Reviewer<'_> {
+    /// Normalises the arguments in place, then goes through all the checks in order; the first that fails decides.
+    pub(crate) fn review(&self, request: &mut CallRequest) -> Review {
+        if request.args.is_null() {
+            request.args = Value::Object(Map::new());
+        }
+        let host = request.edge.and_then(|edge| self.hosts.host(edge));
+        let Some(capability) = self.catalogue.get(request.scope, &request.key).cloned() else {
+            return Review {
+                // Nothing is known of it and nothing runs, so nothing about it is safe or dangerous.
+                class: Class::Safe,
+                definition_hash: String::new(),
+                edge_name: host.map(|host| host.name),
+                outcome: deny(self.unknown_tool(request)),
+            };
+        };
+        let class = self.class_of(&capability, request, host.as_ref());
+        let outcome = self.outcome(&capability, class, request, host.as_ref());
+        Review {
+            class,
+            definition_hash: capability.hash().to_owned(),
+            edge_name: host.map(|host| host.name),
+            outcome: outcome.err().unwrap_or(Outcome::Run(capability)),
+        }
+    }
+
+    fn class_of(&self, capability: &Capability, request: &CallRequest, host: Option<&HostFacts>) -> Class {
+        let described = host
+            .and_then(|host| host.skills.as_ref())
+            .and_then(|skills| skills.get(&request.key))
+            .map_or(Class::Safe, |facts| facts.class);
+        capability.class_of(&request.args).max(if request.scope == Scope::Host {
+            described
+        } else {
+            Class::Safe
+        })
+    }
+
+    fn outcome(
+        &self,
+        capability: &Capability,
+        class: Class,
+        request: &CallRequest,
+        host: Option<&HostFacts>,
+    ) -> Result<(), Outcome> {
+        self.check_arguments(capability, request)?;
+        let key = &request.key;
+        if !request.narrowing.contains(key) {
+            return Err(deny(format!("`{key}` is switched off for this chat.")));
+        }
+        if request.scope == Scope::Host {
+            check_host(capability.definition(), request, host)?;
+        }
+        let place = places::judge(key, &request.args, self.probes, request.taint.untrusted, || {
+            let mut named = request.taint.named_places.clone();
+            named.extend(self.hosts.named_places());
+            named
+        });
+        let needs_look = match &place {
+            Verdict::Refuse(reason) => return Err(deny(reason.clone())),
+            // What a person asks for directly, the person has named.
+            Verdict::NeedsLook(reason) if request.caller.by_model => Some(reason.as_str()),
+            Verdict::NeedsLook(_) | Verdict::Fine => None,
+        };
+        let policy = self.policy.of(request.scope, key);
+        match decide(&Facts { key, class, policy, roles: &request.caller.roles, needs_look }) {
+            Decision::Run => Ok(()),
+            Decision::Refuse { policy, reason } => Err(Outcome::Refuse { policy, reason }),
+        }
+    }
+
+    fn check_arguments(&self, capability: &Capability, request: &CallRequest) -> Result<(), Outcome> {
+        let invalid =
+            |reason: String| Outcome::Invalid { reason, schema: Some(self.schema_for(capability, request)) };
+        if Redactor::holds_placeholder(&request.args) {
+            return Err(invalid(
+                "The arguments hold a mark such as `[redacted:…]`, which stands for a hidden secret and can't be used \
+                 as a value."
+                    .to_owned(),
+            ));
+        }
+        match (request.scope, request.edge) {
+            (Scope::Host, None) => {
+                return Err(invalid(
+                    "`edge_id` is required: the id of the host to run on; query_edges lists them.".to_owned(),
+                ));
+            }
+            (Scope::Manager, Some(_)) => {
+                return Err(invalid(format!(
+                    "`{}` runs in the manager and takes no `edge_id`.",
+                    request.key
+                )));
+            }
+            _ => {}
+        }
+        capability.check(&request.args).map_err(|problems| invalid(problems.to_string()))
+    }
+
+    /// The schema in the form that the caller knows: a model sees `edge_id` among the parameters.
+    fn schema_for(&self, capability: &Capability, request: &CallRequest) -> Value {
+        let of_model = || {
+            self.catalogue
+                .llm_tools()
+                .into_iter()
+                .find(|tool| tool.name == request.key && tool.scope == request.scope)
+        };
+        match request.caller.by_model.then(of_model).flatten() {
+            Some(tool) => tool.params,
+            None => capability.definition().params.clone(),
+        }
+    }
+
+    fn unknown_tool(&self, request: &CallRequest) -> String {
+        let key: String = request.key.chars().take(80).collect();
+        let same_scope =
+            || self.catalogue.iter().map(|entry| entry.definition()).filter(|d| d.scope == request.scope);
+        match crate::policy::nearest(&request.key, same_scope().map(|definition| definition.key.as_str())) {
+            Some(meant) => format!("There is no tool `{key}`; did you mean `{meant}`?"),
+            None => format!("There is no tool `{key}`."),
+        }
+    }
+}
+
+fn check_host(
+    definition: &Definition,
+    request: &CallRequest,
+    host: Option<&HostFacts>,
+) -> Result<(), Outcome> {
+    let Some(host) = host else {
+        let id = request.edge.map(|edge| edge.to_string()).unwrap_or_default();
+        return Err(deny(format!("There is no host with the id {id}; query_edges lists them.")));
+    };
+    let name = format!("`{}` (edge {})", host.name, host.id);
+    let why = host.state_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    match host.state {
+        HostState::Online => {}
+        HostState::Offline => {
+            let since =
+                host.last_seen_at.map(|at| format!("; last seen {}", at.format("%Y-%m-%d %H:%M:%S UTC")));
+            return Err(deny(format!("Host {name} is offline{why}{}.", since.unwrap_or_default())));
+        }
+        HostState::NeverSeen => {
+            return Err(deny(format!("Host {name} is enrolled but has never connected.")));
+        }
+        HostState::Quarantined => {
+            return Err(deny(format!(
+                "Host {name} is quarantined{why}; an admin has to resolve it on the Hosts page."
+            )));
+        }
+        HostState::Revoked => return Err(deny(format!("Host {name} was revoked{why}."))),
+    }
+    let Some(skills) = &host.skills else { return Ok(()) };
+    let Some(facts) = skills.get(&definition.key) else {
+        return Err(deny(format!("The edge on host {name} does not have `{}`.", definition.key)));
+    };
+    if !facts.unmet.is_empty() {
+        return Err(deny(format!(
+            "`{}` can't run on host {name}, which lacks {}.",
+            definition.key,
+            facts.unmet.join(" and ")
+        )));
+    }
+    Ok(())
+}
+
+fn deny(reason: String) -> Outcome {
+    Outcome::Refuse { policy: PolicyDecision::Deny, reason }
+}
