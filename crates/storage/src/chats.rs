@@ -236,7 +236,8 @@ impl Chats {
             "{SESSION} WHERE s.owner_id = $1 AND (s.updated_at < $2 OR (s.updated_at = $2 AND s.id < $3)) \
              ORDER BY s.updated_at DESC, s.id DESC LIMIT $4"
         );
-        let (updated_at, id) = after.map_or((i64::MAX, Uuid::max()), |cursor| (micros(cursor.updated_at), cursor.id.0));
+        let (updated_at, id) =
+            after.map_or((i64::MAX, Uuid::max()), |cursor| (micros(cursor.updated_at), cursor.id.0));
         sqlx::query_as::<_, SessionRow>(sqlx::AssertSqlSafe(sql))
             .bind(owner.0)
             .bind(updated_at)
@@ -355,7 +356,12 @@ impl Chats {
     /// # Errors
     ///
     /// Fails only if the database does.
-    pub async fn events(&self, owner: UserId, after: i64, limit: u32) -> Result<Vec<TurnEvent>, StorageError> {
+    pub async fn events(
+        &self,
+        owner: UserId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<TurnEvent>, StorageError> {
         sqlx::query_as::<_, EventRow>(
             "SELECT id, session_id, turn_id, seq, kind, at, payload FROM turn_events \
              WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3",
@@ -414,7 +420,11 @@ pub(crate) async fn save(conn: &mut Conn, session: &Session) -> Result<(), Stora
 }
 
 /// Tells the views of a session's list entry.
-pub(crate) async fn announce(conn: &mut Conn, session: &Session, now: Timestamp) -> Result<i64, StorageError> {
+pub(crate) async fn announce(
+    conn: &mut Conn,
+    session: &Session,
+    now: Timestamp,
+) -> Result<i64, StorageError> {
     let payload = json!({
         "title": session.title, "pinned": session.pinned, "archived": session.archived, "model": session.model,
     });

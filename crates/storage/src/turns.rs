@@ -138,7 +138,8 @@ impl TryFrom<TurnRow> for Turn {
             id: TurnId(row.id),
             session: SessionId(row.session_id),
             user: UserId(row.user_id),
-            roles: serde_json::from_str(&row.roles).map_err(|_| StorageError::corrupt("the roles of a turn"))?,
+            roles: serde_json::from_str(&row.roles)
+                .map_err(|_| StorageError::corrupt("the roles of a turn"))?,
             state: row.state,
             epoch: row.epoch,
             stop_requested: row.stop_requested != 0,
@@ -238,7 +239,12 @@ impl Turns {
     /// # Errors
     ///
     /// Fails only if the database does.
-    pub async fn take_over(&self, worker: Uuid, sole: bool, hold: Duration) -> Result<Vec<Turn>, StorageError> {
+    pub async fn take_over(
+        &self,
+        worker: Uuid,
+        sole: bool,
+        hold: Duration,
+    ) -> Result<Vec<Turn>, StorageError> {
         let now = self.storage.now();
         self.storage
             .write(move |conn| {
@@ -293,7 +299,8 @@ async fn begin(conn: &mut Conn, new: NewTurn, now: Timestamp) -> Result<Lease, S
         return Err(StorageError::conflict("a turn is at work in this chat; wait for it or stop it"));
     }
     let lease = Lease { turn: new.id, epoch: 1 };
-    let roles = serde_json::to_string(&new.roles).map_err(|_| StorageError::corrupt("the roles of a turn"))?;
+    let roles =
+        serde_json::to_string(&new.roles).map_err(|_| StorageError::corrupt("the roles of a turn"))?;
     sqlx::query(
         "INSERT INTO turns (id, session_id, user_id, roles, state, worker, epoch, lease_until, started_at) \
          VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)",
@@ -330,7 +337,8 @@ async fn write(
     add: TurnWrite,
     now: Timestamp,
 ) -> Result<Option<i64>, StorageError> {
-    let turn = find(conn, lease.turn).await?.filter(|turn| turn.epoch == lease.epoch && turn.state == "running");
+    let turn =
+        find(conn, lease.turn).await?.filter(|turn| turn.epoch == lease.epoch && turn.state == "running");
     let Some(turn) = turn else {
         return Err(StorageError::conflict("the turn has ended or another worker has taken it"));
     };
