@@ -20,7 +20,17 @@ const admin = users[0];
 if (signedIn && admin) admin.must_change_password = false;
 let accessMode: Me["access"]["mode"] = "all-users";
 const tokens: EnrollmentToken[] = [];
-const apiTokens: object[] = [{ id: 1, name: "ci", scopes: ["calls:run"], prefix: "shp_7Qx", created_at: ago(90000), expires_at: ago(-900000), last_used_at: ago(1200) }];
+const apiTokens: object[] = [
+  {
+    id: 1,
+    name: "ci",
+    scopes: ["calls:run"],
+    prefix: "shp_7Qx",
+    created_at: ago(90000),
+    expires_at: ago(-900000),
+    last_used_at: ago(1200),
+  },
+];
 
 const me = (): Me => ({
   user: users[0] as Me["user"],
@@ -50,18 +60,43 @@ function filtered(query: URLSearchParams): Call[] {
   const to = query.get("to") ?? "9";
   return calls.filter(
     (call) =>
-      is("tool", call.tool) && is("class", call.class) && is("state", call.state) && is("edge", call.edge_id) && is("origin", call.origin) && is("session", call.session_id) &&
-      (is("user", call.caller.user_id) || is("user", call.on_behalf_of?.user_id)) && call.started_at >= from && call.started_at < to &&
+      is("tool", call.tool) &&
+      is("class", call.class) &&
+      is("state", call.state) &&
+      is("edge", call.edge_id) &&
+      is("origin", call.origin) &&
+      is("session", call.session_id) &&
+      (is("user", call.caller.user_id) || is("user", call.on_behalf_of?.user_id)) &&
+      call.started_at >= from &&
+      call.started_at < to &&
       JSON.stringify([call.tool, call.args, call.error]).includes(query.get("q") ?? ""),
   );
 }
 
 async function runCall(body: Record<string, unknown>): Promise<Call> {
-  const capability = found(capabilities.find((each) => each.key === body.tool && each.scope === (body.scope ?? "host")), "capability");
+  const capability = found(
+    capabilities.find((each) => each.key === body.tool && each.scope === (body.scope ?? "host")),
+    "capability",
+  );
   await new Promise((resolve) => setTimeout(resolve, 500));
-  const call = makeCall({ tool: capability.key, scope: capability.scope, edge_id: (body.edge_id as number) ?? null, args: body.args as Call["args"], state: capability.refused_reason ? "refused" : "succeeded", error: capability.refused_reason, finished_at: new Date().toISOString(), duration_ms: 41 });
+  const call = makeCall({
+    tool: capability.key,
+    scope: capability.scope,
+    edge_id: (body.edge_id as number) ?? null,
+    args: body.args as Call["args"],
+    state: capability.refused_reason ? "refused" : "succeeded",
+    error: capability.refused_reason,
+    finished_at: new Date().toISOString(),
+    duration_ms: 41,
+  });
   if (!capability.refused_reason) {
-    call.result = { target: "localhost:22", attempts: [{ attempt: 1, address: "127.0.0.1:22", connect_ms: 0.214, error: null }, { attempt: 2, address: "127.0.0.1:22", connect_ms: 0.187, error: null }] };
+    call.result = {
+      target: "localhost:22",
+      attempts: [
+        { attempt: 1, address: "127.0.0.1:22", connect_ms: 0.214, error: null },
+        { attempt: 2, address: "127.0.0.1:22", connect_ms: 0.187, error: null },
+      ],
+    };
     call.result_bytes = JSON.stringify(call.result).length;
   }
   calls.unshift(call);
@@ -74,7 +109,11 @@ function density(query: URLSearchParams) {
   const from = Date.parse(query.get("from") ?? ago(604800));
   const to = Date.parse(query.get("to") ?? new Date().toISOString());
   const size = (to - from) / buckets;
-  const counted = Array.from({ length: buckets }, (_, index) => ({ from: new Date(from + index * size).toISOString(), count: 0, failed: 0 }));
+  const counted = Array.from({ length: buckets }, (_, index) => ({
+    from: new Date(from + index * size).toISOString(),
+    count: 0,
+    failed: 0,
+  }));
   for (const call of filtered(query)) {
     const bucket = counted[Math.floor((Date.parse(call.started_at) - from) / size)];
     if (!bucket) continue;
@@ -85,7 +124,13 @@ function density(query: URLSearchParams) {
 }
 
 function enrol(): object {
-  const token: EnrollmentToken = { id: newId(), state: "open", edge_id: null, created_at: new Date().toISOString(), expires_at: ago(-3600) };
+  const token: EnrollmentToken = {
+    id: newId(),
+    state: "open",
+    edge_id: null,
+    created_at: new Date().toISOString(),
+    expires_at: ago(-3600),
+  };
   tokens.unshift(token);
   setTimeout(() => {
     if (token.state !== "open") return;
@@ -93,85 +138,308 @@ function enrol(): object {
     token.edge_id = 1;
     announce("hosts.changed.v1", { edge_id: 1 });
   }, 6000);
-  return { ...token, token: "she_9vJ2mQ", command: "steadyhand-edge enroll --manager https://ops.example:7443 --token she_9vJ2mQkX4w8nT1zR5bY7cD3fG6hJ9kL2 --ca-pin sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", ca_pin: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08" };
+  return {
+    ...token,
+    token: "she_9vJ2mQ",
+    command:
+      "steadyhand-edge enroll --manager https://ops.example:7443 --token she_9vJ2mQkX4w8nT1zR5bY7cD3fG6hJ9kL2 --ca-pin sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    ca_pin: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  };
 }
 
 const page = (items: unknown[]) => ({ items, next_cursor: null });
 
 const routes: [string, RegExp, Handler][] = [
-  ["POST", /^\/sign-in$/, ({ body }) => {
-    if (body.password !== password) throw new Failure(401, "Not signed in", "The name or the password is wrong.");
-    signedIn = true;
-    return me();
-  }],
-  ["POST", /^\/sign-out$/, () => { signedIn = false; }],
+  [
+    "POST",
+    /^\/sign-in$/,
+    ({ body }) => {
+      if (body.password !== password) throw new Failure(401, "Not signed in", "The name or the password is wrong.");
+      signedIn = true;
+      return me();
+    },
+  ],
+  [
+    "POST",
+    /^\/sign-out$/,
+    () => {
+      signedIn = false;
+    },
+  ],
   ["GET", /^\/me$/, () => me()],
-  ["POST", /^\/me\/password$/, ({ body }) => {
-    password = body.new as string;
-    if (admin) admin.must_change_password = false;
-    return me();
-  }],
+  [
+    "POST",
+    /^\/me\/password$/,
+    ({ body }) => {
+      password = body.new as string;
+      if (admin) admin.must_change_password = false;
+      return me();
+    },
+  ],
   ["GET", /^\/hosts$/, () => page(hosts)],
-  ["GET", /^\/hosts\/(\d+)$/, ({ params }) => found(hosts.find((host) => host.id === Number(params[0])), "host")],
-  ["PATCH", /^\/hosts\/(\d+)$/, ({ params, body }) => Object.assign(found(hosts.find((host) => host.id === Number(params[0])), "host"), body)],
+  [
+    "GET",
+    /^\/hosts\/(\d+)$/,
+    ({ params }) =>
+      found(
+        hosts.find((host) => host.id === Number(params[0])),
+        "host",
+      ),
+  ],
+  [
+    "PATCH",
+    /^\/hosts\/(\d+)$/,
+    ({ params, body }) =>
+      Object.assign(
+        found(
+          hosts.find((host) => host.id === Number(params[0])),
+          "host",
+        ),
+        body,
+      ),
+  ],
   ["POST", /^\/enrollment-tokens$/, () => enrol()],
   ["GET", /^\/enrollment-tokens$/, () => page(tokens)],
-  ["GET", /^\/enrollment-tokens\/(.+)$/, ({ params }) => found(tokens.find((token) => token.id === params[0]), "token")],
-  ["DELETE", /^\/enrollment-tokens\/(.+)$/, ({ params }) => { found(tokens.find((token) => token.id === params[0]), "token").state = "revoked"; }],
+  [
+    "GET",
+    /^\/enrollment-tokens\/(.+)$/,
+    ({ params }) =>
+      found(
+        tokens.find((token) => token.id === params[0]),
+        "token",
+      ),
+  ],
+  [
+    "DELETE",
+    /^\/enrollment-tokens\/(.+)$/,
+    ({ params }) => {
+      found(
+        tokens.find((token) => token.id === params[0]),
+        "token",
+      ).state = "revoked";
+    },
+  ],
   ["GET", /^\/capabilities$/, () => page(capabilities)],
   ["POST", /^\/calls$/, ({ body }) => runCall(body)],
-  ["GET", /^\/calls$/, ({ query }) => {
-    const all = filtered(query);
-    const from = Number(query.get("cursor") ?? 0);
-    const limit = Number(query.get("limit") ?? 100);
-    return { items: all.slice(from, from + limit).map(({ result: _result, ...call }) => call), next_cursor: from + limit < all.length ? String(from + limit) : null };
-  }],
-  ["GET", /^\/calls\/([^/]+)$/, ({ params }) => {
-    const call = found(calls.find((each) => each.id === params[0]), "call");
-    const row = (seq: number, kind: string, payload: object) => ({ seq, at: call.started_at, kind, actor: { kind: "user", id: 1 }, payload, row_hash: "5b1c0e9f3a".repeat(6) });
-    return { ...call, audit: [row(120, "call.received", { tool: call.tool }), row(121, "call.admitted", { decision: "allow" }), row(122, "call.finished", { state: call.state })], children: [] };
-  }],
+  [
+    "GET",
+    /^\/calls$/,
+    ({ query }) => {
+      const all = filtered(query);
+      const from = Number(query.get("cursor") ?? 0);
+      const limit = Number(query.get("limit") ?? 100);
+      return {
+        items: all.slice(from, from + limit).map(({ result: _result, ...call }) => call),
+        next_cursor: from + limit < all.length ? String(from + limit) : null,
+      };
+    },
+  ],
+  [
+    "GET",
+    /^\/calls\/([^/]+)$/,
+    ({ params }) => {
+      const call = found(
+        calls.find((each) => each.id === params[0]),
+        "call",
+      );
+      const row = (seq: number, kind: string, payload: object) => ({
+        seq,
+        at: call.started_at,
+        kind,
+        actor: { kind: "user", id: 1 },
+        payload,
+        row_hash: "5b1c0e9f3a".repeat(6),
+      });
+      return {
+        ...call,
+        audit: [
+          row(120, "call.received", { tool: call.tool }),
+          row(121, "call.admitted", { decision: "allow" }),
+          row(122, "call.finished", { state: call.state }),
+        ],
+        children: [],
+      };
+    },
+  ],
   ["GET", /^\/audit\/density$/, ({ query }) => density(query)],
   ["GET", /^\/audit\/verify$/, () => ({ ok: true, rows: 4312, through_seq: 4312 })],
   ["GET", /^\/sessions$/, () => page(sessions)],
-  ["POST", /^\/sessions$/, ({ body }) => {
-    const now = new Date().toISOString();
-    const session = { id: newId(), title: (body.title as string) ?? "New chat", pinned: false, archived: false, owner_id: 1, created_at: now, updated_at: now };
-    sessions.unshift(session);
-    return session;
-  }],
-  ["GET", /^\/sessions\/([^/]+)$/, ({ params }) => found(sessions.find((each) => each.id === params[0]), "chat")],
-  ["PATCH", /^\/sessions\/([^/]+)$/, ({ params, body }) => Object.assign(found(sessions.find((each) => each.id === params[0]), "chat"), body)],
-  ["DELETE", /^\/sessions\/([^/]+)$/, ({ params }) => { sessions.splice(sessions.findIndex((each) => each.id === params[0]), 1); }],
-  ["POST", /^\/sessions\/([^/]+)\/turns$/, ({ params, body }) => {
-    const turn = newId();
-    void playTurn(params[0] ?? "", turn, body.text as string);
-    return { turn_id: turn };
-  }],
+  [
+    "POST",
+    /^\/sessions$/,
+    ({ body }) => {
+      const now = new Date().toISOString();
+      const session = {
+        id: newId(),
+        title: (body.title as string) ?? "New chat",
+        pinned: false,
+        archived: false,
+        owner_id: 1,
+        created_at: now,
+        updated_at: now,
+      };
+      sessions.unshift(session);
+      return session;
+    },
+  ],
+  [
+    "GET",
+    /^\/sessions\/([^/]+)$/,
+    ({ params }) =>
+      found(
+        sessions.find((each) => each.id === params[0]),
+        "chat",
+      ),
+  ],
+  [
+    "PATCH",
+    /^\/sessions\/([^/]+)$/,
+    ({ params, body }) =>
+      Object.assign(
+        found(
+          sessions.find((each) => each.id === params[0]),
+          "chat",
+        ),
+        body,
+      ),
+  ],
+  [
+    "DELETE",
+    /^\/sessions\/([^/]+)$/,
+    ({ params }) => {
+      sessions.splice(
+        sessions.findIndex((each) => each.id === params[0]),
+        1,
+      );
+    },
+  ],
+  [
+    "POST",
+    /^\/sessions\/([^/]+)\/turns$/,
+    ({ params, body }) => {
+      const turn = newId();
+      void playTurn(params[0] ?? "", turn, body.text as string);
+      return { turn_id: turn };
+    },
+  ],
   ["POST", /^\/turns\/([^/]+)\/stop$/, ({ params }) => stopTurn(params[0] ?? "")],
-  ["GET", /^\/sessions\/([^/]+)\/events$/, ({ params, query }) => ({ items: events.filter((event) => event.session_id === params[0] && event.id > Number(query.get("after") ?? 0)), next_after: null })],
+  [
+    "GET",
+    /^\/sessions\/([^/]+)\/events$/,
+    ({ params, query }) => ({
+      items: events.filter((event) => event.session_id === params[0] && event.id > Number(query.get("after") ?? 0)),
+      next_after: null,
+    }),
+  ],
   ["GET", /^\/models$/, () => page(models)],
-  ["POST", /^\/models$/, ({ body }) => {
-    const model = { ...(body as object), has_key: "api_key" in body, source: "database", default: false } as (typeof models)[number];
-    models.push(model);
-    return model;
-  }],
-  ["POST", /^\/models\/([^/]+)\/test$/, ({ params }) => params[0] === "ollama" ? { ok: false, tool_call: false, latency_ms: 3, error: "connection refused by 127.0.0.1:11434" } : { ok: true, text: "pong", tool_call: true, latency_ms: 412, usage: { input_tokens: 61, output_tokens: 9 } }],
-  ["POST", /^\/models\/([^/]+)\/default$/, ({ params }) => { for (const model of models) model.default = model.name === params[0]; }],
-  ["DELETE", /^\/models\/([^/]+)$/, ({ params }) => { models.splice(models.findIndex((each) => each.name === params[0]), 1); }],
+  [
+    "POST",
+    /^\/models$/,
+    ({ body }) => {
+      const model = {
+        ...(body as object),
+        has_key: "api_key" in body,
+        source: "database",
+        default: false,
+      } as (typeof models)[number];
+      models.push(model);
+      return model;
+    },
+  ],
+  [
+    "POST",
+    /^\/models\/([^/]+)\/test$/,
+    ({ params }) =>
+      params[0] === "ollama"
+        ? { ok: false, tool_call: false, latency_ms: 3, error: "connection refused by 127.0.0.1:11434" }
+        : { ok: true, text: "pong", tool_call: true, latency_ms: 412, usage: { input_tokens: 61, output_tokens: 9 } },
+  ],
+  [
+    "POST",
+    /^\/models\/([^/]+)\/default$/,
+    ({ params }) => {
+      for (const model of models) model.default = model.name === params[0];
+    },
+  ],
+  [
+    "DELETE",
+    /^\/models\/([^/]+)$/,
+    ({ params }) => {
+      models.splice(
+        models.findIndex((each) => each.name === params[0]),
+        1,
+      );
+    },
+  ],
   ["GET", /^\/users$/, () => page(users)],
-  ["POST", /^\/users$/, ({ body }) => { const user = { id: users.length + 1, created_at: new Date().toISOString(), ...(body as object) } as (typeof users)[number]; users.push(user); return user; }],
-  ["PATCH", /^\/users\/(\d+)$/, ({ params, body }) => Object.assign(found(users.find((user) => user.id === Number(params[0])), "account"), body)],
+  [
+    "POST",
+    /^\/users$/,
+    ({ body }) => {
+      const user = {
+        id: users.length + 1,
+        created_at: new Date().toISOString(),
+        ...(body as object),
+      } as (typeof users)[number];
+      users.push(user);
+      return user;
+    },
+  ],
+  [
+    "PATCH",
+    /^\/users\/(\d+)$/,
+    ({ params, body }) =>
+      Object.assign(
+        found(
+          users.find((user) => user.id === Number(params[0])),
+          "account",
+        ),
+        body,
+      ),
+  ],
   ["GET", /^\/tokens$/, () => page(apiTokens)],
-  ["POST", /^\/tokens$/, ({ body }) => { const token = { id: apiTokens.length + 1, prefix: "shp_x1Y", created_at: new Date().toISOString(), ...(body as object) }; apiTokens.push(token); return { ...token, token: "shp_x1Y8kTq3VbN5mZ7wR9cE2fH4jL6pS0dG" }; }],
-  ["PUT", /^\/settings\/access$/, ({ body }) => { accessMode = body.mode; return me().access; }],
-  ["GET", /^\/about$/, () => ({ version: "0.1.0", features: ["sqlite", "otlp"], licences: [{ name: "tokio", version: "1.48.0", licence: "MIT" }, { name: "axum", version: "0.8.9", licence: "MIT" }] })],
+  [
+    "POST",
+    /^\/tokens$/,
+    ({ body }) => {
+      const token = {
+        id: apiTokens.length + 1,
+        prefix: "shp_x1Y",
+        created_at: new Date().toISOString(),
+        ...(body as object),
+      };
+      apiTokens.push(token);
+      return { ...token, token: "shp_x1Y8kTq3VbN5mZ7wR9cE2fH4jL6pS0dG" };
+    },
+  ],
+  [
+    "PUT",
+    /^\/settings\/access$/,
+    ({ body }) => {
+      accessMode = body.mode;
+      return me().access;
+    },
+  ],
+  [
+    "GET",
+    /^\/about$/,
+    () => ({
+      version: "0.1.0",
+      features: ["sqlite", "otlp"],
+      licences: [
+        { name: "tokio", version: "1.48.0", licence: "MIT" },
+        { name: "axum", version: "0.8.9", licence: "MIT" },
+      ],
+    }),
+  ],
 ];
 
 function readBody(request: IncomingMessage): Promise<Body> {
   return new Promise((resolve) => {
     let text = "";
-    request.on("data", (chunk) => { text += chunk; });
+    request.on("data", (chunk) => {
+      text += chunk;
+    });
     request.on("end", () => resolve(text ? JSON.parse(text) : {}));
   });
 }
@@ -205,7 +473,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     throw new Failure(404, "Not found", `The stand-in has no ${request.method} ${path}.`);
   } catch (error) {
     const failure = error instanceof Failure ? error : new Failure(500, "Failed", String(error));
-    send(failure.status, { title: failure.title, status: failure.status, detail: failure.message }, "application/problem+json");
+    send(
+      failure.status,
+      { title: failure.title, status: failure.status, detail: failure.message },
+      "application/problem+json",
+    );
   }
 }
 
@@ -213,7 +485,15 @@ async function seed(): Promise<void> {
   const titles = ["how loaded are web-1 and db-1?", "why is nginx failing?", "is port 22 open on localhost?"];
   for (const [index, text] of titles.entries()) {
     const at = ago(86_400 * index + 300);
-    const session = { id: newId(), title: "New chat", pinned: index === 1, archived: false, owner_id: 1, created_at: at, updated_at: at };
+    const session = {
+      id: newId(),
+      title: "New chat",
+      pinned: index === 1,
+      archived: false,
+      owner_id: 1,
+      created_at: at,
+      updated_at: at,
+    };
     sessions.push(session);
     await playTurn(session.id, newId(), text, 0);
     session.updated_at = at;
@@ -221,7 +501,9 @@ async function seed(): Promise<void> {
 }
 
 export function mockManager(): Plugin {
-  const use = (server: { middlewares: { use(handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void): void } }) => {
+  const use = (server: {
+    middlewares: { use(handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void): void };
+  }) => {
     void seed();
     server.middlewares.use((request, response, next) => {
       if (request.url?.startsWith("/api/v1")) void answer(request, response);

@@ -7,7 +7,6 @@
   } catch {
     // Storage may be forbidden; the system's choice is a good default.
   }
-  const light =
-    choice === "light" || (choice !== "dark" && matchMedia("(prefers-color-scheme: light)").matches);
+  const light = choice === "light" || (choice !== "dark" && matchMedia("(prefers-color-scheme: light)").matches);
   document.documentElement.dataset.theme = light ? "light" : "dark";
 })();

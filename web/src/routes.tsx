@@ -1,7 +1,20 @@
 /** Every page, each in a chunk of its own. A page prefetches what it shows. */
 import type { QueryClient } from "@tanstack/react-query";
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { capabilitiesQuery, enrollmentTokensQuery, hostQuery, hostsQuery, modelsQuery, sessionsQuery } from "./api/queries";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
+import {
+  capabilitiesQuery,
+  enrollmentTokensQuery,
+  hostQuery,
+  hostsQuery,
+  modelsQuery,
+  sessionsQuery,
+} from "./api/queries";
 import { Gatekeeper } from "./frame/Gatekeeper";
 import { NotFound, PageFailed } from "./frame/PageFailed";
 import { readAuditSearch } from "./pages/audit/search";
@@ -16,7 +29,11 @@ function prefetch(client: QueryClient, ...queries: { queryKey: readonly unknown[
   for (const query of queries) void client.prefetchQuery(query);
 }
 
-const root = createRootRouteWithContext<RouterContext>()({ component: Gatekeeper, errorComponent: PageFailed, notFoundComponent: NotFound });
+const root = createRootRouteWithContext<RouterContext>()({
+  component: Gatekeeper,
+  errorComponent: PageFailed,
+  notFoundComponent: NotFound,
+});
 
 const chat = createRoute({
   getParentRoute: () => root,
@@ -117,7 +134,14 @@ const tree = root.addChildren([
   skill,
   approvals,
   audit,
-  settings.addChildren([settingsIndex, settingsModels, settingsAccounts, settingsAccess, settingsEnrolment, settingsAbout]),
+  settings.addChildren([
+    settingsIndex,
+    settingsModels,
+    settingsAccounts,
+    settingsAccess,
+    settingsEnrolment,
+    settingsAbout,
+  ]),
 ]);
 
 export function makeRouter(client: QueryClient) {

@@ -1,4 +1,6 @@
 /** Calls of the manager's API, one function each. Errors are `ApiError`, made from problem details. */
+
+import type { TurnEvent } from "../events/types";
 import type {
   About,
   AccessMode,
@@ -23,7 +25,6 @@ import type {
   Session,
   User,
 } from "./types";
-import type { TurnEvent } from "../events/types";
 
 export class ApiError extends Error {
   readonly problem: Problem;
@@ -128,7 +129,8 @@ export const api = {
   resolveQuarantine: (host: number, keepInstance: string) =>
     request<void>("POST", `/hosts/${host}/resolve`, { keep_instance: keepInstance }),
 
-  enrollmentTokens: (signal?: AbortSignal) => request<Page<EnrollmentToken>>("GET", "/enrollment-tokens", undefined, signal),
+  enrollmentTokens: (signal?: AbortSignal) =>
+    request<Page<EnrollmentToken>>("GET", "/enrollment-tokens", undefined, signal),
   enrollmentToken: (token: string, signal?: AbortSignal) =>
     request<EnrollmentToken>("GET", `/enrollment-tokens/${id(token)}`, undefined, signal),
   createEnrollmentToken: (labels: Record<string, string>, ttlSeconds: number) =>
@@ -147,7 +149,8 @@ export const api = {
   density: (filter: CallFilter & { buckets: number }, signal?: AbortSignal) =>
     request<DensityBucket[]>("GET", `/audit/density${queryString({ ...filter })}`, undefined, signal),
   verifyChain: (signal?: AbortSignal) => request<ChainProof>("GET", "/audit/verify", undefined, signal),
-  exportUrl: (filter: CallFilter, format: "csv" | "jsonl") => `/api/v1/audit/export${queryString({ format, ...filter })}`,
+  exportUrl: (filter: CallFilter, format: "csv" | "jsonl") =>
+    `/api/v1/audit/export${queryString({ format, ...filter })}`,
 
   sessions: (signal?: AbortSignal) => request<Page<Session>>("GET", "/sessions?limit=200", undefined, signal),
   session: (session: string, signal?: AbortSignal) =>
@@ -179,8 +182,10 @@ export const api = {
   users: (signal?: AbortSignal) => request<Page<User>>("GET", "/users", undefined, signal),
   createUser: (user: { name: string; display_name?: string; roles: Role[]; password: string }) =>
     request<User>("POST", "/users", user),
-  updateUser: (user: number, change: { roles?: Role[]; disabled?: boolean; password?: string; display_name?: string }) =>
-    request<User>("PATCH", `/users/${user}`, change),
+  updateUser: (
+    user: number,
+    change: { roles?: Role[]; disabled?: boolean; password?: string; display_name?: string },
+  ) => request<User>("PATCH", `/users/${user}`, change),
   deleteUser: (user: number) => request<void>("DELETE", `/users/${user}`),
   tokens: (signal?: AbortSignal) => request<Page<ApiToken>>("GET", "/tokens", undefined, signal),
   createToken: (token: { name: string; scopes: string[]; expires_in_days?: number }) =>

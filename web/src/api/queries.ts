@@ -1,5 +1,5 @@
 /** Server state. Nothing polls: the event stream marks what has changed (`useLiveQueries`). */
-import { keepPreviousData, queryOptions, infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { ApiError, api, type CallFilter } from "./client";
 
 export const meQuery = queryOptions({
@@ -16,7 +16,10 @@ export const meQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-export const hostsQuery = queryOptions({ queryKey: ["hosts"], queryFn: async ({ signal }) => (await api.hosts(signal)).items });
+export const hostsQuery = queryOptions({
+  queryKey: ["hosts"],
+  queryFn: async ({ signal }) => (await api.hosts(signal)).items,
+});
 
 export const hostQuery = (host: number) =>
   queryOptions({ queryKey: ["host", host], queryFn: ({ signal }) => api.host(host, signal) });
@@ -74,7 +77,10 @@ export const modelsQuery = queryOptions({
   queryKey: ["models"],
   queryFn: async ({ signal }) => (await api.models(signal)).items,
 });
-export const usersQuery = queryOptions({ queryKey: ["users"], queryFn: async ({ signal }) => (await api.users(signal)).items });
+export const usersQuery = queryOptions({
+  queryKey: ["users"],
+  queryFn: async ({ signal }) => (await api.users(signal)).items,
+});
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
   queryFn: async ({ signal }) => (await api.tokens(signal)).items,

@@ -20,7 +20,17 @@ export interface ButtonProps extends ComponentProps<"button"> {
   size?: "small" | "normal";
 }
 
-export function Button({ look = "plain", icon: Icon, busy, reason, size = "normal", className, children, disabled, ...rest }: ButtonProps) {
+export function Button({
+  look = "plain",
+  icon: Icon,
+  busy,
+  reason,
+  size = "normal",
+  className,
+  children,
+  disabled,
+  ...rest
+}: ButtonProps) {
   const Shown = busy ? LoaderCircle : Icon;
   return (
     <button
@@ -50,7 +60,16 @@ export interface IconButtonProps extends Omit<ComponentProps<"button">, "childre
   size?: number;
 }
 
-export function IconButton({ icon: Icon, label, tip = true, tipSide, pressed, size = 16, className, ...rest }: IconButtonProps) {
+export function IconButton({
+  icon: Icon,
+  label,
+  tip = true,
+  tipSide,
+  pressed,
+  size = 16,
+  className,
+  ...rest
+}: IconButtonProps) {
   return (
     <button
       type="button"
@@ -60,8 +79,9 @@ export function IconButton({ icon: Icon, label, tip = true, tipSide, pressed, si
       data-tip-side={tipSide}
       {...rest}
       className={cx(
-        "inline-flex size-8 shrink-0 items-center justify-center rounded-control transition-colors hover:bg-raised hover:text-text disabled:opacity-40",
+        "inline-flex shrink-0 items-center justify-center rounded-control transition-colors hover:bg-raised hover:text-text disabled:opacity-40",
         pressed ? "bg-raised text-text" : "text-muted",
+        !/\b(size|w)-\d/.test(className ?? "") && "size-8",
         className,
       )}
     >

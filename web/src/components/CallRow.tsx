@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import type { CallState, CapabilityClass, Json, Scope } from "../api/types";
+import { useSeconds } from "../lib/clock";
 import { cx } from "../lib/cx";
 import { formatDuration } from "../lib/format";
-import { useSeconds } from "../lib/clock";
 import { Id } from "./Copy";
 import { JsonTree } from "./result/JsonTree";
 import { ResultView } from "./result/ResultView";
@@ -51,7 +51,13 @@ export function CallLine({ call, trailing }: { call: ShownCall; trailing?: React
 function Elapsed({ call }: { call: ShownCall }) {
   return (
     <span className="num w-14 text-12 text-muted max-md:hidden">
-      {call.durationMs !== null ? formatDuration(call.durationMs) : call.state === "running" ? <Running since={call.startedAt} /> : ""}
+      {call.durationMs !== null ? (
+        formatDuration(call.durationMs)
+      ) : call.state === "running" ? (
+        <Running since={call.startedAt} />
+      ) : (
+        ""
+      )}
     </span>
   );
 }
@@ -61,7 +67,15 @@ function Running({ since }: { since: string }) {
   return <>{formatDuration(Math.max(0, now - Date.parse(since)))}</>;
 }
 
-export function CallRow({ call, open: initiallyOpen = false, nested }: { call: ShownCall; open?: boolean; nested?: ReactNode }) {
+export function CallRow({
+  call,
+  open: initiallyOpen = false,
+  nested,
+}: {
+  call: ShownCall;
+  open?: boolean;
+  nested?: ReactNode;
+}) {
   const [open, setOpen] = useState(initiallyOpen);
   const body = useId();
   return (
@@ -73,7 +87,11 @@ export function CallRow({ call, open: initiallyOpen = false, nested }: { call: S
         onClick={() => setOpen(!open)}
         className="flex h-8 w-full min-w-0 items-center gap-2 rounded-control px-2 text-left hover:bg-raised"
       >
-        <ChevronRight aria-hidden size={14} className={cx("shrink-0 text-muted transition-transform", open && "rotate-90")} />
+        <ChevronRight
+          aria-hidden
+          size={14}
+          className={cx("shrink-0 text-muted transition-transform", open && "rotate-90")}
+        />
         <CallLine call={call} />
       </button>
       {open && (
@@ -115,7 +133,11 @@ export function CallBody({ call }: { call: ShownCall }) {
             </span>
             {call.edgeId !== null && <span>host {call.edgeId}</span>}
             {call.sandbox && <span>sandbox {call.sandbox}</span>}
-            <Link to="/admin/audit" search={{ call: call.id }} className="text-accent-text underline underline-offset-2">
+            <Link
+              to="/admin/audit"
+              search={{ call: call.id }}
+              className="text-accent-text underline underline-offset-2"
+            >
               Show in the audit
             </Link>
           </div>

@@ -45,7 +45,12 @@ export function Confirm({ open, onClose, title, children, action, typed, onConfi
       footer={
         <>
           <Button onClick={close}>Cancel</Button>
-          <Button look="danger" busy={busy} disabled={typed !== undefined && text !== typed} onClick={() => void confirm()}>
+          <Button
+            look="danger"
+            busy={busy}
+            disabled={typed !== undefined && text !== typed}
+            onClick={() => void confirm()}
+          >
             {action}
           </Button>
         </>
@@ -55,7 +60,14 @@ export function Confirm({ open, onClose, title, children, action, typed, onConfi
         {children}
         {typed !== undefined && (
           <Field label={`Type ${typed} to confirm`}>
-            {(field) => <TextInput {...field} value={text} onChange={(event) => setText(event.target.value)} className="font-mono" />}
+            {(field) => (
+              <TextInput
+                {...field}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                className="font-mono"
+              />
+            )}
           </Field>
         )}
         {problem && (

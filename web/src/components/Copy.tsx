@@ -1,9 +1,18 @@
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useEffect, useState } from "react";
-import { cx } from "../lib/cx";
 import { IconButton } from "./Button";
 
-export function CopyButton({ text, label = "Copy", className, tipSide }: { text: string; label?: string; className?: string; tipSide?: "left" | "right" | "top" }) {
+export function CopyButton({
+  text,
+  label = "Copy",
+  className,
+  tipSide,
+}: {
+  text: string;
+  label?: string;
+  className?: string;
+  tipSide?: "left" | "right" | "top";
+}) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -16,7 +25,7 @@ export function CopyButton({ text, label = "Copy", className, tipSide }: { text:
       size={14}
       label={copied ? "Copied" : label}
       tipSide={tipSide}
-      className={cx("size-6", className)}
+      className={className ?? "size-6"}
       onClick={(event) => {
         event.stopPropagation();
         void navigator.clipboard?.writeText(text).then(() => setCopied(true));
@@ -28,11 +37,11 @@ export function CopyButton({ text, label = "Copy", className, tipSide }: { text:
 /** An id, shortened but copied whole. */
 export function Id({ id, short = true }: { id: string; short?: boolean }) {
   return (
-    <span className="inline-flex items-center gap-0.5 font-mono text-12">
+    <span className="inline-flex h-5 items-center gap-0.5 align-top font-mono text-12">
       <span title={id} className="min-w-0 break-all">
         {short && id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id}
       </span>
-      <CopyButton text={id} label="Copy the id" />
+      <CopyButton text={id} label="Copy the id" className="size-5" />
     </span>
   );
 }

@@ -21,7 +21,14 @@ export function Dialog({ open, onClose, title, children, footer, kind = "dialog"
   useEffect(() => {
     const dialog = ref.current;
     if (!dialog) return;
-    if (open && !dialog.open) dialog.showModal();
+    if (open && !dialog.open) {
+      dialog.showModal();
+      // The first field, else the text: not the button that closes it.
+      const first =
+        dialog.querySelector<HTMLElement>("input, select, textarea") ??
+        dialog.querySelector<HTMLElement>("[data-dialog-body]");
+      first?.focus();
+    }
     if (!open && dialog.open) dialog.close();
   }, [open]);
   if (!open) return null;
@@ -36,9 +43,11 @@ export function Dialog({ open, onClose, title, children, footer, kind = "dialog"
       }}
       className={cx(
         "flex flex-col border border-line bg-surface p-0 text-14 shadow-overlay",
-        kind === "dialog" && cx("max-h-[calc(100dvh-48px)] w-[calc(100vw-32px)] rounded-card", wide ? "max-w-[640px]" : "max-w-[440px]"),
+        kind === "dialog" &&
+          cx("max-h-[calc(100dvh-48px)] w-[calc(100vw-32px)] rounded-card", wide ? "max-w-[640px]" : "max-w-[440px]"),
         kind === "palette" && "mt-[12vh] max-h-[60dvh] w-[calc(100vw-32px)] max-w-[560px] rounded-card",
-        kind === "sheet" && cx("mr-0 h-dvh max-h-none w-full border-y-0 border-r-0", wide ? "max-w-[720px]" : "max-w-[520px]"),
+        kind === "sheet" &&
+          cx("mr-0 h-dvh max-h-none w-full border-y-0 border-r-0", wide ? "max-w-[720px]" : "max-w-[520px]"),
       )}
     >
       {kind === "palette" ? (
@@ -56,8 +65,13 @@ export function Dialog({ open, onClose, title, children, footer, kind = "dialog"
             </h2>
             <IconButton icon={X} label="Close" tip={false} onClick={onClose} />
           </header>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <div className="min-h-0 flex-1 overflow-y-auto p-4" tabIndex={0} role="group" aria-labelledby={heading}>
+          <div
+            data-dialog-body
+            className="min-h-0 flex-1 overflow-y-auto p-4 outline-none"
+            tabIndex={0}
+            role="group"
+            aria-labelledby={heading}
+          >
             {children}
           </div>
           {footer && <footer className="flex justify-end gap-2 border-t border-line px-4 py-3">{footer}</footer>}

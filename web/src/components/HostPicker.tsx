@@ -13,11 +13,16 @@ interface HostPickerProps {
 /** Hosts with their state; one that can't run the skill says why and can't be chosen. */
 export function HostPicker({ hosts, value, onChange, ...field }: HostPickerProps) {
   return (
-    <Select {...field} value={value ?? ""} onChange={(event) => onChange(event.target.value ? Number(event.target.value) : null)}>
+    <Select
+      {...field}
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value ? Number(event.target.value) : null)}
+    >
       <option value="">Choose a host…</option>
       {hosts.map((host) => (
         <option key={host.edge_id} value={host.edge_id} disabled={!host.online || host.unmet.length > 0}>
-          {host.name} · {host.online ? (host.unmet.length > 0 ? `lacks ${host.unmet.join(", ")}` : "online") : "offline"}
+          {host.name} ·{" "}
+          {host.online ? (host.unmet.length > 0 ? `lacks ${host.unmet.join(", ")}` : "online") : "offline"}
         </option>
       ))}
     </Select>

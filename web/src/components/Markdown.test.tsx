@@ -6,7 +6,9 @@ const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
 
 describe("what a model wrote", () => {
   it("never becomes HTML", () => {
-    const shown = html('Hi <script>alert(1)</script> <b onclick="x()">b</b>\n\n<iframe src="https://evil.example"></iframe>\n\n<style>*{}</style>');
+    const shown = html(
+      'Hi <script>alert(1)</script> <b onclick="x()">b</b>\n\n<iframe src="https://evil.example"></iframe>\n\n<style>*{}</style>',
+    );
     expect(shown).not.toMatch(/<(script|b|iframe|style)\b/);
   });
 
@@ -22,7 +24,13 @@ describe("what a model wrote", () => {
   });
 
   it("makes no link of other schemes", () => {
-    for (const href of ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "//evil.example", "file:///etc/passwd"]) {
+    for (const href of [
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "//evil.example",
+      "file:///etc/passwd",
+    ]) {
       expect(html(`[x](${href})`)).not.toContain("href");
     }
   });

@@ -2,7 +2,7 @@
  * What a model wrote. Never HTML, never images, and a link shows where it leads. Blocks are parsed once: while text
  * streams in, only the last block is parsed again.
  */
-import { memo, useMemo } from "react";
+import { memo, type ReactNode, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
@@ -24,34 +24,51 @@ function targetOf(href: string): string {
   }
 }
 
+/** Below the chat's own title all headings of an answer are of one level, whatever the model chose. */
+function Heading({ children }: { children?: ReactNode }) {
+  return <h2>{children}</h2>;
+}
+
 const components: Components = {
   a: ({ href, children }) => {
     if (!href || !/^(https?|mailto):/i.test(href)) return <>{children}</>;
     const target = targetOf(href);
     const says = typeof children === "string" && (children === href || children === target);
     return (
-      <a href={href} target="_blank" rel="noreferrer noopener nofollow" className="text-accent-text underline underline-offset-2">
+      <a
+        href={href}
+        target="_blank"
+        rel="noreferrer noopener nofollow"
+        className="text-accent-text underline underline-offset-2"
+      >
         {children}
         {!says && <span className="text-muted"> ({target})</span>}
       </a>
     );
   },
+  h1: Heading,
+  h2: Heading,
+  h3: Heading,
+  h4: Heading,
+  h5: Heading,
+  h6: Heading,
   img: ({ alt }) => <span className="text-muted">[image not shown{alt ? `: ${alt}` : ""}]</span>,
   table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="answer-table" tabIndex={0} role="region" aria-label="Table">
       <table>{children}</table>
     </div>
   ),
-  pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <pre tabIndex={0}>{children}</pre>
-  ),
+  pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
 };
 
 const Block = memo(function Block({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[[rehypeSanitize, schema]]} skipHtml components={components}>
+    <ReactMarkdown
+      remarkPlugins={[remarkGfm]}
+      rehypePlugins={[[rehypeSanitize, schema]]}
+      skipHtml
+      components={components}
+    >
       {text}
     </ReactMarkdown>
   );

@@ -1,7 +1,17 @@
 import type { ReactNode } from "react";
 
 /** A page with a heading row; the rest scrolls. */
-export function Page({ title, actions, children, below }: { title: ReactNode; actions?: ReactNode; children: ReactNode; below?: ReactNode }) {
+export function Page({
+  title,
+  actions,
+  children,
+  below,
+}: {
+  title: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  below?: ReactNode;
+}) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <header className="flex min-h-12 flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-3 pb-2 md:px-6">
@@ -14,7 +24,17 @@ export function Page({ title, actions, children, below }: { title: ReactNode; ac
   );
 }
 
-export function Card({ title, actions, children, className }: { title?: ReactNode; actions?: ReactNode; children: ReactNode; className?: string }) {
+export function Card({
+  title,
+  actions,
+  children,
+  className,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
   return (
     <section className={`min-w-0 rounded-card border border-line bg-surface ${className ?? ""}`}>
       {title && (

@@ -39,13 +39,24 @@ export function Popover({ button, label, children, role = "menu", align = "end",
     const items = [...(ref.current?.querySelectorAll<HTMLElement>("[role^=menuitem]:not(:disabled)") ?? [])];
     const at = items.indexOf(document.activeElement as HTMLElement);
     const last = items.length - 1;
-    const next = event.key === "Home" ? 0 : event.key === "End" ? last : event.key === "ArrowDown" ? (at + 1) % items.length : at <= 0 ? last : at - 1;
+    const next =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? last
+          : event.key === "ArrowDown"
+            ? (at + 1) % items.length
+            : at <= 0
+              ? last
+              : at - 1;
     items[next]?.focus();
   };
 
   return (
     <>
       {button({ popoverTarget: id, "aria-haspopup": role })}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it is a menu or a dialog, as its role says */}
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: the same */}
       <div
         ref={ref}
         id={id}
@@ -58,7 +69,10 @@ export function Popover({ button, label, children, role = "menu", align = "end",
           place();
           ref.current?.querySelector<HTMLElement>("[role^=menuitem]:not(:disabled), input, select, button")?.focus();
         }}
-        className={cx("fixed m-0 min-w-44 rounded-card border border-line bg-raised p-1 text-13 text-text shadow-overlay", className)}
+        className={cx(
+          "fixed m-0 min-w-44 rounded-card border border-line bg-raised p-1 text-13 text-text shadow-overlay",
+          className,
+        )}
       >
         {typeof children === "function" ? children(close) : children}
       </div>
@@ -77,6 +91,7 @@ interface MenuItemProps {
 
 export function MenuItem({ children, onSelect, icon, danger, checked, disabled }: MenuItemProps) {
   return (
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: only a radio item has the state
     <button
       type="button"
       role={checked === undefined ? "menuitem" : "menuitemradio"}

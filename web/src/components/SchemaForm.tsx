@@ -14,11 +14,14 @@ export interface FormState {
 }
 
 export function runCallOf(capability: Capability, state: Pick<FormState, "args" | "edge">): RunCall {
+  // In the author's order, whichever field was filled first.
+  const order = Object.keys(capability.params.properties ?? {});
+  const args = Object.fromEntries(Object.entries(state.args).sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)));
   return {
     tool: capability.key,
     scope: capability.scope,
     ...(capability.scope === "host" && state.edge !== null ? { edge_id: state.edge } : {}),
-    args: state.args,
+    args,
   };
 }
 
@@ -36,7 +39,18 @@ interface SchemaFormProps {
   compact?: boolean;
 }
 
-export function SchemaForm({ capability, submitLabel, busy, reason, edge: startEdge, onSubmit, onChange, extra, told = [], compact }: SchemaFormProps) {
+export function SchemaForm({
+  capability,
+  submitLabel,
+  busy,
+  reason,
+  edge: startEdge,
+  onSubmit,
+  onChange,
+  extra,
+  told = [],
+  compact,
+}: SchemaFormProps) {
   const [args, setArgs] = useState<JsonObject>(() => defaults(capability.params));
   const [edge, setEdge] = useState<number | null>(() => startEdge ?? onlyChoice(capability.hosts));
   const [touched, setTouched] = useState<Set<string>>(new Set());
@@ -44,14 +58,17 @@ export function SchemaForm({ capability, submitLabel, busy, reason, edge: startE
 
   const problems = useMemo(() => {
     const found = check(capability.params, args);
-    if (capability.scope === "host" && edge === null) found.unshift({ at: "edge_id", message: "choose the host to run on" });
+    if (capability.scope === "host" && edge === null)
+      found.unshift({ at: "edge_id", message: "choose the host to run on" });
     return found;
   }, [capability, args, edge]);
 
   const problemOf = (key: string): string | null => {
     const own = (problem: SchemaProblem) => problem.at === key || problem.at.startsWith(`${key}/`);
     const shown = tried || touched.has(key) ? problems.find(own) : undefined;
-    return shown?.message ?? told.find((problem) => own({ ...problem, at: problem.at.replace(/^\//, "") }))?.message ?? null;
+    return (
+      shown?.message ?? told.find((problem) => own({ ...problem, at: problem.at.replace(/^\//, "") }))?.message ?? null
+    );
   };
 
   const update = (next: JsonObject, key: string) => {
@@ -67,7 +84,9 @@ export function SchemaForm({ capability, submitLabel, busy, reason, edge: startE
 
   const required = new Set(capability.params.required ?? []);
   // Required ones first, else in the author's order.
-  const fields = Object.entries(capability.params.properties ?? {}).sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)));
+  const fields = Object.entries(capability.params.properties ?? {}).sort(
+    ([a], [b]) => Number(required.has(b)) - Number(required.has(a)),
+  );
   return (
     <form onSubmit={submit} noValidate className="flex flex-col gap-3">
       <div className={compact ? "grid grid-cols-1 gap-3 sm:grid-cols-2" : "flex flex-col gap-3"}>
@@ -101,7 +120,9 @@ export function SchemaForm({ capability, submitLabel, busy, reason, edge: startE
           />
         ))}
       </div>
-      {fields.length === 0 && capability.scope === "manager" && <p className="text-13 text-muted">It takes no parameters.</p>}
+      {fields.length === 0 && capability.scope === "manager" && (
+        <p className="text-13 text-muted">It takes no parameters.</p>
+      )}
       <div className="flex flex-wrap items-center gap-2">
         <Button type="submit" look="primary" busy={busy} reason={reason}>
           {submitLabel}
@@ -126,17 +147,43 @@ function SchemaField({ name, schema, required, value, error, onChange }: SchemaF
   const wanted = plain(schema);
   const hint = [schema.description, limitsOf(schema)].filter(Boolean).join(" ");
   if (wanted.type === "boolean") {
-    return <CheckBox label={<span className="font-mono">{name}</span>} hint={hint} checked={value === true} onChange={(event) => onChange(event.target.checked)} />;
+    return (
+      <CheckBox
+        label={<span className="font-mono">{name}</span>}
+        hint={hint}
+        checked={value === true}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+    );
   }
-  if (wanted.type === "array" && wanted.items && ["string", "integer", "number"].includes(String(plain(wanted.items).type))) {
-    return <ListField name={name} items={plain(wanted.items)} hint={hint} required={required} value={Array.isArray(value) ? value : []} error={error} onChange={onChange} />;
+  if (
+    wanted.type === "array" &&
+    wanted.items &&
+    ["string", "integer", "number"].includes(String(plain(wanted.items).type))
+  ) {
+    return (
+      <ListField
+        name={name}
+        items={plain(wanted.items)}
+        hint={hint}
+        required={required}
+        value={Array.isArray(value) ? value : []}
+        error={error}
+        onChange={onChange}
+      />
+    );
   }
   return (
     <Field label={name} hint={hint} required={required} error={error}>
       {({ required: _required, ...field }) => {
         if (wanted.enum) {
           return (
-            <Select {...field} aria-required={required} value={value === undefined ? "" : String(value)} onChange={(event) => onChange(wanted.enum?.find((each) => String(each) === event.target.value))}>
+            <Select
+              {...field}
+              aria-required={required}
+              value={value === undefined ? "" : String(value)}
+              onChange={(event) => onChange(wanted.enum?.find((each) => String(each) === event.target.value))}
+            >
               {(!required || value === undefined) && <option value="">–</option>}
               {wanted.enum.map((each) => (
                 <option key={String(each)} value={String(each)}>
@@ -167,7 +214,16 @@ function SchemaField({ name, schema, required, value, error, onChange }: SchemaF
   );
 }
 
-function NumberInput({ value, onChange, ...field }: { value: Json | undefined; onChange: (value: Json | undefined) => void; id: string; "aria-required"?: boolean }) {
+function NumberInput({
+  value,
+  onChange,
+  ...field
+}: {
+  value: Json | undefined;
+  onChange: (value: Json | undefined) => void;
+  id: string;
+  "aria-required"?: boolean;
+}) {
   // What was typed stays, also when it is no number; the check then says so.
   const [text, setText] = useState(value === undefined ? "" : String(value));
   return (
@@ -186,7 +242,15 @@ function NumberInput({ value, onChange, ...field }: { value: Json | undefined; o
   );
 }
 
-function JsonInput({ value, onChange, ...field }: { value: Json | undefined; onChange: (value: Json | undefined) => void; id: string }) {
+function JsonInput({
+  value,
+  onChange,
+  ...field
+}: {
+  value: Json | undefined;
+  onChange: (value: Json | undefined) => void;
+  id: string;
+}) {
   const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
   return (
     <textarea
@@ -194,7 +258,7 @@ function JsonInput({ value, onChange, ...field }: { value: Json | undefined; onC
       rows={4}
       spellCheck={false}
       placeholder="JSON"
-      className={`${inputLook} h-auto py-1.5 font-mono text-12`}
+      className={`${inputLook} h-auto w-full py-1.5 font-mono text-12`}
       value={text}
       onChange={(event) => {
         setText(event.target.value);
@@ -224,7 +288,8 @@ function ListField({ name, items, hint, required, value, error, onChange }: List
   const numeric = items.type !== "string";
   const rows = value.length === 0 ? [""] : value;
   const set = (next: Json[]) => onChange(next.length === 0 || (next.length === 1 && next[0] === "") ? undefined : next);
-  const read = (typed: string): Json => (numeric && typed.trim() !== "" && !Number.isNaN(Number(typed)) ? Number(typed) : typed);
+  const read = (typed: string): Json =>
+    numeric && typed.trim() !== "" && !Number.isNaN(Number(typed)) ? Number(typed) : typed;
   return (
     <fieldset className="flex flex-col gap-1">
       <legend className="mb-1 text-13 font-medium">
@@ -240,7 +305,14 @@ function ListField({ name, items, hint, required, value, error, onChange }: List
             value={String(each)}
             onChange={(event) => set(rows.map((old, at) => (at === index ? read(event.target.value) : old)))}
           />
-          {rows.length > 1 && <IconButton icon={X} label={`Remove entry ${index + 1}`} tip={false} onClick={() => set(rows.filter((_, at) => at !== index))} />}
+          {rows.length > 1 && (
+            <IconButton
+              icon={X}
+              label={`Remove entry ${index + 1}`}
+              tip={false}
+              onClick={() => set(rows.filter((_, at) => at !== index))}
+            />
+          )}
         </div>
       ))}
       <Button size="small" look="quiet" icon={Plus} className="self-start" onClick={() => onChange([...rows, ""])}>

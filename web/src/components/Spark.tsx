@@ -7,7 +7,10 @@ const HEIGHT = 16;
 export function Spark({ values }: { values: number[] }) {
   if (values.length < 2) return null;
   const step = WIDTH / (values.length - 1);
-  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(HEIGHT - 1 - (Math.min(100, Math.max(0, value)) / 100) * (HEIGHT - 2)).toFixed(1)}`);
+  const points = values.map(
+    (value, index) =>
+      `${(index * step).toFixed(1)},${(HEIGHT - 1 - (Math.min(100, Math.max(0, value)) / 100) * (HEIGHT - 2)).toFixed(1)}`,
+  );
   return (
     <svg aria-hidden="true" width={WIDTH} height={HEIGHT} className="shrink-0">
       <polyline points={points.join(" ")} fill="none" className="stroke-muted" strokeWidth="1.25" />
@@ -29,7 +32,10 @@ export function Meter({ label, percent }: { label: string; percent: number | nul
         </span>
       </div>
       <div className="h-1 overflow-hidden rounded-full bg-raised" role="presentation">
-        <div className={cx("h-full rounded-full", high ? "bg-mutating" : "bg-muted")} style={{ width: `${known ? Math.min(100, percent) : 0}%` }} />
+        <div
+          className={cx("h-full rounded-full", high ? "bg-mutating" : "bg-muted")}
+          style={{ width: `${known ? Math.min(100, percent) : 0}%` }}
+        />
       </div>
     </div>
   );

@@ -4,7 +4,17 @@ import type { ReactNode } from "react";
 import { messageOf } from "../api/client";
 import { Button } from "./Button";
 
-export function Empty({ icon: Icon, title, children, action }: { icon: LucideIcon; title: string; children?: ReactNode; action?: ReactNode }) {
+export function Empty({
+  icon: Icon,
+  title,
+  children,
+  action,
+}: {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
   return (
     <div className="mx-auto flex max-w-md flex-col items-center gap-3 px-6 py-16 text-center">
       <Icon aria-hidden size={20} className="text-muted" />
@@ -15,9 +25,22 @@ export function Empty({ icon: Icon, title, children, action }: { icon: LucideIco
   );
 }
 
-export function Failed({ what, error, kept, onRetry }: { what: string; error: unknown; kept?: string; onRetry?: () => void }) {
+export function Failed({
+  what,
+  error,
+  kept,
+  onRetry,
+}: {
+  what: string;
+  error: unknown;
+  kept?: string;
+  onRetry?: () => void;
+}) {
   return (
-    <div role="alert" className="m-4 flex flex-wrap items-start gap-3 rounded-card border border-dangerous/40 bg-surface p-4">
+    <div
+      role="alert"
+      className="m-4 flex flex-wrap items-start gap-3 rounded-card border border-dangerous/40 bg-surface p-4"
+    >
       <TriangleAlert aria-hidden size={16} className="mt-0.5 shrink-0 text-dangerous" />
       <div className="min-w-0 flex-1">
         <p className="font-medium">{what}</p>

@@ -21,7 +21,13 @@ export function Tabs<T extends string>({ label, tabs, current, onChange }: TabsP
     list.current?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
   };
   return (
-    <div ref={list} role="tablist" aria-label={label} onKeyDown={onKeyDown} className="flex gap-1 overflow-x-auto border-b border-line px-4 md:px-6">
+    <div
+      ref={list}
+      role="tablist"
+      aria-label={label}
+      onKeyDown={onKeyDown}
+      className="flex gap-1 overflow-x-auto border-b border-line px-4 md:px-6"
+    >
       {tabs.map((tab) => (
         <button
           key={tab.id}
@@ -31,7 +37,10 @@ export function Tabs<T extends string>({ label, tabs, current, onChange }: TabsP
           aria-selected={tab.id === current}
           tabIndex={tab.id === current ? 0 : -1}
           onClick={() => onChange(tab.id)}
-          className={cx("-mb-px h-9 border-b-2 px-3 text-13 whitespace-nowrap", tab.id === current ? "border-accent text-text" : "border-transparent text-muted hover:text-text")}
+          className={cx(
+            "-mb-px h-9 border-b-2 px-3 text-13 whitespace-nowrap",
+            tab.id === current ? "border-accent text-text" : "border-transparent text-muted hover:text-text",
+          )}
         >
           {tab.name}
         </button>

@@ -89,9 +89,23 @@ export function HostStateWord({ value, reason }: { value: HostState; reason?: st
   );
 }
 
-export function Chip({ children, className, title }: { children: React.ReactNode; className?: string; title?: string }) {
+export function Chip({
+  children,
+  className,
+  title,
+}: {
+  children: React.ReactNode;
+  className?: string;
+  title?: string;
+}) {
   return (
-    <span title={title} className={cx("inline-flex h-5 max-w-full items-center truncate rounded-control border border-line px-1.5 text-12 text-muted", className)}>
+    <span
+      title={title}
+      className={cx(
+        "inline-flex h-5 max-w-full items-center truncate rounded-control border border-line px-1.5 text-12 text-muted",
+        className,
+      )}
+    >
       {children}
     </span>
   );

@@ -39,7 +39,11 @@ export function Toasts() {
     () => toasts,
   );
   return (
-    <div role="status" aria-live="polite" className="pointer-events-none fixed right-4 bottom-4 z-40 flex max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-18">
+    <div
+      role="status"
+      aria-live="polite"
+      className="pointer-events-none fixed right-4 bottom-4 z-40 flex max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-18"
+    >
       {shown.map((each) => (
         <div
           key={each.id}
@@ -49,7 +53,14 @@ export function Toasts() {
           )}
         >
           <span className="min-w-0 flex-1 py-1 break-words">{each.text}</span>
-          <IconButton icon={X} label="Dismiss" tip={false} size={14} className="size-7" onClick={() => dismiss(each.id)} />
+          <IconButton
+            icon={X}
+            label="Dismiss"
+            tip={false}
+            size={14}
+            className="size-7"
+            onClick={() => dismiss(each.id)}
+          />
         </div>
       ))}
     </div>

@@ -24,10 +24,27 @@ const turn: Draft[] = [
   { kind: "chat.phase.v1", payload: { phase: "model", round: 1 } },
   { kind: "chat.text-delta.v1", payload: { message_id: "m1", text: "Let me " } },
   { kind: "chat.text-delta.v1", payload: { message_id: "m1", text: "look." } },
-  { kind: "chat.message.v1", payload: { message_id: "m1", text: "Let me look.", calls: [{ call_id: "c1", tool: "host_load" }] } },
+  {
+    kind: "chat.message.v1",
+    payload: { message_id: "m1", text: "Let me look.", calls: [{ call_id: "c1", tool: "host_load" }] },
+  },
   { kind: "chat.phase.v1", payload: { phase: "tools", round: 1 } },
-  { kind: "chat.tool-call.v1", payload: { call_id: "c1", tool: "host_load", scope: "host", class: "safe", edge_id: 1, edge_name: "web-1", args: {} } },
-  { kind: "chat.tool-result.v1", payload: { call_id: "c1", state: "succeeded", result: { load1: 0.4 }, result_bytes: 14, duration_ms: 31 } },
+  {
+    kind: "chat.tool-call.v1",
+    payload: {
+      call_id: "c1",
+      tool: "host_load",
+      scope: "host",
+      class: "safe",
+      edge_id: 1,
+      edge_name: "web-1",
+      args: {},
+    },
+  },
+  {
+    kind: "chat.tool-result.v1",
+    payload: { call_id: "c1", state: "succeeded", result: { load1: 0.4 }, result_bytes: 14, duration_ms: 31 },
+  },
   { kind: "chat.phase.v1", payload: { phase: "model", round: 2 } },
   { kind: "chat.text-delta.v1", payload: { message_id: "m2", text: "half an ans" } },
   { kind: "attempt.superseded.v1", payload: { message_id: "m2" } },
@@ -35,7 +52,10 @@ const turn: Draft[] = [
   { kind: "chat.reasoning-delta.v1", payload: { message_id: "m3", text: "thinking" } },
   { kind: "chat.text-delta.v1", payload: { message_id: "m3", text: "idle." } },
   { kind: "chat.message.v1", payload: { message_id: "m3", text: "It is idle.", calls: [] } },
-  { kind: "chat.turn-finished.v1", payload: { outcome: "answered", usage: { input_tokens: 10, output_tokens: 4 }, duration_ms: 80 } },
+  {
+    kind: "chat.turn-finished.v1",
+    payload: { outcome: "answered", usage: { input_tokens: 10, output_tokens: 4 }, duration_ms: 80 },
+  },
 ];
 
 describe("the turn reducer", () => {
@@ -55,7 +75,10 @@ describe("the turn reducer", () => {
     const finished = new Set(["m1", "m2", "m3"]);
     const replay = events.filter(
       (event) =>
-        !((event.kind === "chat.text-delta.v1" || event.kind === "chat.reasoning-delta.v1") && finished.has(event.payload.message_id)),
+        !(
+          (event.kind === "chat.text-delta.v1" || event.kind === "chat.reasoning-delta.v1") &&
+          finished.has(event.payload.message_id)
+        ),
     );
     expect(reduce(emptyConversation, replay)).toEqual(reduce(emptyConversation, events));
   });
@@ -94,9 +117,34 @@ describe("the turn reducer", () => {
 
   it("draws a child call inside of its parent", () => {
     const events = log([
-      { kind: "chat.tool-call.v1", payload: { call_id: "p", tool: "host_load", scope: "manager", class: "safe", args: { edge_ids: [1, 2] } } },
-      { kind: "chat.tool-call.v1", payload: { call_id: "a", tool: "host_load", scope: "host", class: "safe", edge_id: 1, args: {}, parent_call_id: "p" } },
-      { kind: "chat.tool-call.v1", payload: { call_id: "b", tool: "host_load", scope: "host", class: "safe", edge_id: 2, args: {}, parent_call_id: "p" } },
+      {
+        kind: "chat.tool-call.v1",
+        payload: { call_id: "p", tool: "host_load", scope: "manager", class: "safe", args: { edge_ids: [1, 2] } },
+      },
+      {
+        kind: "chat.tool-call.v1",
+        payload: {
+          call_id: "a",
+          tool: "host_load",
+          scope: "host",
+          class: "safe",
+          edge_id: 1,
+          args: {},
+          parent_call_id: "p",
+        },
+      },
+      {
+        kind: "chat.tool-call.v1",
+        payload: {
+          call_id: "b",
+          tool: "host_load",
+          scope: "host",
+          class: "safe",
+          edge_id: 2,
+          args: {},
+          parent_call_id: "p",
+        },
+      },
     ]);
     const [shown] = reduce(emptyConversation, events).turns;
     expect(shown?.parts).toEqual([{ kind: "call", callId: "p" }]);

@@ -5,8 +5,8 @@ import { meQuery } from "../api/queries";
 import { Failed } from "../components/States";
 import { ChangePasswordPage } from "../pages/signin/ChangePasswordPage";
 import { SignInPage } from "../pages/signin/SignInPage";
-import { MeContext } from "./session";
 import { Shell } from "./Shell";
+import { MeContext } from "./session";
 
 export function Gatekeeper() {
   const me = useQuery(meQuery);

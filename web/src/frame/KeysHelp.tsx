@@ -14,7 +14,10 @@ const KEYS: [string[], string][] = [
 ];
 
 export function KeysHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const rows: [string[], string][] = [...KEYS, ...PLACES.map((place): [string[], string] => [["g", place.key], `Go to ${place.name}`])];
+  const rows: [string[], string][] = [
+    ...KEYS,
+    ...PLACES.map((place): [string[], string] => [["g", place.key], `Go to ${place.name}`]),
+  ];
   return (
     <Dialog open={open} onClose={onClose} title="Keys">
       <table className="w-full text-13">
@@ -23,7 +26,10 @@ export function KeysHelp({ open, onClose }: { open: boolean; onClose: () => void
             <tr key={what}>
               <td className="w-32 py-1 whitespace-nowrap">
                 {keys.map((key) => (
-                  <kbd key={key} className="mr-1 inline-flex h-5 min-w-5 items-center justify-center rounded-control border border-line bg-raised px-1.5 font-sans text-12">
+                  <kbd
+                    key={key}
+                    className="mr-1 inline-flex h-5 min-w-5 items-center justify-center rounded-control border border-line bg-raised px-1.5 font-sans text-12"
+                  >
                     {key}
                   </kbd>
                 ))}

@@ -20,7 +20,8 @@ function Bar() {
     <div role="status" className="flex items-center gap-2 border-b border-line bg-raised px-4 py-1 text-12 md:px-6">
       <WifiOff aria-hidden size={14} className="shrink-0 text-mutating" />
       <span>
-        No connection to the manager for {formatSeconds(seconds)}. States of hosts and calls are those of {formatClock(new Date(stream.since))}. Trying again by itself.
+        No connection to the manager for {formatSeconds(seconds)}. States of hosts and calls are those of{" "}
+        {formatClock(new Date(stream.since))}. Trying again by itself.
       </span>
     </div>
   );

@@ -38,7 +38,13 @@ function useEntries(): Entry[] {
   const capabilities = useQuery(capabilitiesQuery).data;
   return useMemo(
     () => [
-      ...PLACES.map((place) => ({ id: place.to, group: "Pages", name: place.name, icon: place.icon, run: () => void navigate({ to: place.to }) })),
+      ...PLACES.map((place) => ({
+        id: place.to,
+        group: "Pages",
+        name: place.name,
+        icon: place.icon,
+        run: () => void navigate({ to: place.to }),
+      })),
       { id: "new-chat", group: "Actions", name: "New chat", icon: Plus, run: () => void navigate({ to: "/" }) },
       { id: "add-host", group: "Actions", name: "Add a host", icon: Plus, run: frame.addHost },
       { id: "dark", group: "Actions", name: "Dark theme", icon: Moon, run: () => chooseTheme("dark") },
@@ -65,7 +71,8 @@ function useEntries(): Entry[] {
         name: capability.key,
         note: `${capability.scope} · ${capability.class}`,
         icon: Blocks,
-        run: () => void navigate({ to: "/skills/$scope/$key", params: { scope: capability.scope, key: capability.key } }),
+        run: () =>
+          void navigate({ to: "/skills/$scope/$key", params: { scope: capability.scope, key: capability.key } }),
       })),
     ],
     [navigate, frame, hosts, sessions, capabilities],
@@ -77,7 +84,10 @@ function PaletteList({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-  const found = useMemo(() => fuzzyFilter(query, entries, (entry) => `${entry.name} ${entry.group}`).slice(0, SHOWN), [query, entries]);
+  const found = useMemo(
+    () => fuzzyFilter(query, entries, (entry) => `${entry.name} ${entry.group}`).slice(0, SHOWN),
+    [query, entries],
+  );
   const chosen = found[Math.min(at, found.length - 1)];
   useEffect(() => {
     document.getElementById(`${list}-${chosen?.id}`)?.scrollIntoView({ block: "nearest" });
@@ -123,7 +133,6 @@ function PaletteList({ onClose }: { onClose: () => void }) {
       <div id={list} role="listbox" aria-label="Found" className="min-h-0 overflow-y-auto p-1">
         {found.map((entry) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input above has the keys
-          // biome-ignore lint/a11y/useFocusableInteractive: the input above keeps the focus
           <div
             key={entry.id}
             id={`${list}-${entry.id}`}

@@ -25,7 +25,11 @@ import { useLiveQueries } from "./useLiveQueries";
 export function Shell() {
   const [open, setOpen] = useState<"palette" | "keys" | "add-host" | null>(null);
   const actions = useMemo<FrameActions>(
-    () => ({ openPalette: () => setOpen("palette"), openKeys: () => setOpen("keys"), addHost: () => setOpen("add-host") }),
+    () => ({
+      openPalette: () => setOpen("palette"),
+      openKeys: () => setOpen("keys"),
+      addHost: () => setOpen("add-host"),
+    }),
     [],
   );
   useKeys(actions);
@@ -38,7 +42,10 @@ export function Shell() {
 
   return (
     <FrameContext.Provider value={actions}>
-      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-control focus:bg-raised focus:px-3 focus:py-1">
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-control focus:bg-raised focus:px-3 focus:py-1"
+      >
         Skip to the page
       </a>
       <div className="flex h-dvh">
@@ -63,7 +70,14 @@ export function Shell() {
 function Mark() {
   return (
     <svg viewBox="0 0 24 24" className="size-6 shrink-0" aria-hidden="true">
-      <path d="M3 12h4.2l2.4-6 4.6 12 2.4-6H21" fill="none" className="stroke-accent" strokeWidth="2.2" strokeLinecap="round" strokeLinejoin="round" />
+      <path
+        d="M3 12h4.2l2.4-6 4.6 12 2.4-6H21"
+        fill="none"
+        className="stroke-accent"
+        strokeWidth="2.2"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
     </svg>
   );
 }
@@ -75,10 +89,18 @@ function Rail({ path }: { path: string }) {
     setNarrow(!narrow);
   };
   return (
-    <nav aria-label="Pages" className={cx("hidden shrink-0 flex-col border-r border-line bg-surface md:flex", narrow ? "w-14" : "w-14 lg:w-56")}>
+    <nav
+      aria-label="Pages"
+      className={cx(
+        "hidden shrink-0 flex-col border-r border-line bg-surface md:flex",
+        narrow ? "w-14" : "w-14 lg:w-56",
+      )}
+    >
       <div className="flex h-12 items-center gap-2 px-4">
         <Mark />
-        <span className={cx("text-14 font-semibold tracking-tight", narrow ? "hidden" : "max-lg:hidden")}>Steadyhand</span>
+        <span className={cx("text-14 font-semibold tracking-tight", narrow ? "hidden" : "max-lg:hidden")}>
+          Steadyhand
+        </span>
       </div>
       <ul className="flex flex-1 flex-col gap-0.5 px-2 py-1">
         {PLACES.map((place) => {
@@ -104,7 +126,13 @@ function Rail({ path }: { path: string }) {
         })}
       </ul>
       <div className="hidden p-2 lg:block">
-        <IconButton icon={narrow ? ChevronsRight : ChevronsLeft} label={narrow ? "Widen the rail" : "Narrow the rail"} tipSide="right" onClick={toggle} className="w-10" />
+        <IconButton
+          icon={narrow ? ChevronsRight : ChevronsLeft}
+          label={narrow ? "Widen the rail" : "Narrow the rail"}
+          tipSide="right"
+          onClick={toggle}
+          className="h-8 w-10"
+        />
       </div>
     </nav>
   );
@@ -112,7 +140,10 @@ function Rail({ path }: { path: string }) {
 
 function BottomBar({ path }: { path: string }) {
   return (
-    <nav aria-label="Pages" className="flex shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
+    <nav
+      aria-label="Pages"
+      className="flex shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
       {PLACES.map((place) => {
         const here = placeOf(path) === place;
         return (
@@ -120,7 +151,10 @@ function BottomBar({ path }: { path: string }) {
             key={place.to}
             to={place.to}
             aria-current={here ? "page" : undefined}
-            className={cx("flex h-14 min-w-0 flex-1 flex-col items-center justify-center gap-1 text-12", here ? "text-text" : "text-muted")}
+            className={cx(
+              "flex h-14 min-w-0 flex-1 flex-col items-center justify-center gap-1 text-12",
+              here ? "text-text" : "text-muted",
+            )}
           >
             <place.icon aria-hidden size={18} className={here ? "text-accent-text" : undefined} />
             <span className="max-w-full truncate">{place.name}</span>
@@ -155,12 +189,11 @@ function SearchButton() {
     <button
       type="button"
       onClick={openPalette}
-      aria-label="Search"
       aria-keyshortcuts="Meta+K Control+K"
       className="flex h-8 items-center gap-2 rounded-control border border-line px-2 text-12 text-muted transition-colors hover:border-muted/50 hover:text-text"
     >
       <Search aria-hidden size={14} />
-      <span className="max-md:hidden">Search</span>
+      <span className="max-md:sr-only">Search</span>
       <kbd className="font-sans max-md:hidden">⌘K</kbd>
     </button>
   );
@@ -170,8 +203,19 @@ function Connection() {
   const status = useSyncExternalStore(stream.onStatus, stream.getStatus);
   const word = status === "online" ? "live" : status === "connecting" ? "connecting" : "offline";
   return (
-    <span role="status" data-stream={status} className="flex h-8 items-center gap-1.5 px-2 text-12 text-muted" title="The connection to the manager">
-      <span aria-hidden className={cx("size-2 rounded-full", status === "online" ? "bg-safe" : status === "connecting" ? "pulse-dot bg-muted" : "bg-mutating")} />
+    <span
+      role="status"
+      data-stream={status}
+      className="flex h-8 items-center gap-1.5 px-2 text-12 text-muted"
+      title="The connection to the manager"
+    >
+      <span
+        aria-hidden
+        className={cx(
+          "size-2 rounded-full",
+          status === "online" ? "bg-safe" : status === "connecting" ? "pulse-dot bg-muted" : "bg-mutating",
+        )}
+      />
       <span className={status === "online" ? "max-md:sr-only" : undefined}>{word}</span>
     </span>
   );
@@ -209,13 +253,21 @@ function UserMenu() {
         <div className="text-12 text-muted">{me.user.roles.join(", ")}</div>
       </div>
       <div role="none" className="py-1">
-        <MenuItem icon={<Monitor aria-hidden size={14} />} checked={theme === "system"} onSelect={() => chooseTheme("system")}>
+        <MenuItem
+          icon={<Monitor aria-hidden size={14} />}
+          checked={theme === "system"}
+          onSelect={() => chooseTheme("system")}
+        >
           System theme
         </MenuItem>
         <MenuItem icon={<Moon aria-hidden size={14} />} checked={theme === "dark"} onSelect={() => chooseTheme("dark")}>
           Dark
         </MenuItem>
-        <MenuItem icon={<Sun aria-hidden size={14} />} checked={theme === "light"} onSelect={() => chooseTheme("light")}>
+        <MenuItem
+          icon={<Sun aria-hidden size={14} />}
+          checked={theme === "light"}
+          onSelect={() => chooseTheme("light")}
+        >
           Light
         </MenuItem>
       </div>

@@ -7,5 +7,9 @@ export interface FrameActions {
   addHost: () => void;
 }
 
-export const FrameContext = createContext<FrameActions>({ openPalette: () => {}, openKeys: () => {}, addHost: () => {} });
+export const FrameContext = createContext<FrameActions>({
+  openPalette: () => {},
+  openKeys: () => {},
+  addHost: () => {},
+});
 export const useFrame = (): FrameActions => useContext(FrameContext);

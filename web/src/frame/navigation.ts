@@ -1,4 +1,4 @@
-import { Blocks, MessageSquare, ScrollText, Server, Settings, ShieldQuestion, type LucideIcon } from "lucide-react";
+import { Blocks, type LucideIcon, MessageSquare, ScrollText, Server, Settings, ShieldQuestion } from "lucide-react";
 
 export interface Place {
   to: "/" | "/hosts" | "/skills" | "/approvals" | "/admin/audit" | "/settings";

@@ -5,7 +5,9 @@ import type { FrameActions } from "./actions";
 import { PLACES } from "./navigation";
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 /** Moves the focus among what is marked `data-row`. */
@@ -29,7 +31,14 @@ export function useKeys(actions: FrameActions): void {
         actions.openPalette();
         return;
       }
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      if (
+        event.metaKey ||
+        event.ctrlKey ||
+        event.altKey ||
+        isTyping(event.target) ||
+        document.querySelector("dialog[open]")
+      )
+        return;
       const afterG = Date.now() - pressedG < 1200;
       pressedG = 0;
       const place = afterG ? PLACES.find((each) => each.key === event.key) : undefined;

@@ -8,13 +8,29 @@ const TOGETHER_MS = 400;
 function keysOf(signal: Signal): QueryKey[] {
   switch (signal.type) {
     case "host-changed":
-      return [["hosts"], ["capabilities"], ["enrollment-tokens"], ...(signal.edgeId === null ? [] : [["host", signal.edgeId]])];
+      return [
+        ["hosts"],
+        ["capabilities"],
+        ["enrollment-tokens"],
+        ...(signal.edgeId === null ? [] : [["host", signal.edgeId]]),
+      ];
     case "call-changed":
       return [["calls"], ["density"], ["call", signal.callId]];
     case "turn-event":
-      return ["session.updated.v1", "chat.turn-started.v1", "chat.turn-finished.v1"].includes(signal.event.kind) ? [["sessions"]] : [];
+      return ["session.updated.v1", "chat.turn-started.v1", "chat.turn-finished.v1"].includes(signal.event.kind)
+        ? [["sessions"]]
+        : [];
     case "resync":
-      return [["hosts"], ["host"], ["capabilities"], ["enrollment-tokens"], ["calls"], ["call"], ["density"], ["sessions"]];
+      return [
+        ["hosts"],
+        ["host"],
+        ["capabilities"],
+        ["enrollment-tokens"],
+        ["calls"],
+        ["call"],
+        ["density"],
+        ["sessions"],
+      ];
   }
 }
 

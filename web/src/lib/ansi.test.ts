@@ -11,7 +11,11 @@ describe("terminal output", () => {
   });
 
   it("loses cursor movement, titles, links and stray control characters", () => {
-    expect(parseAnsi("a\u001b[2Kb\u001b]0;title\u0007c\u0000d\r").map((piece) => piece.text).join("")).toBe("abcd");
+    expect(
+      parseAnsi("a\u001b[2Kb\u001b]0;title\u0007c\u0000d\r")
+        .map((piece) => piece.text)
+        .join(""),
+    ).toBe("abcd");
   });
 
   it("passes over colours of the large palettes", () => {

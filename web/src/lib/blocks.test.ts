@@ -3,7 +3,11 @@ import { splitBlocks } from "./blocks";
 
 describe("blocks of an answer", () => {
   it("end at blank lines", () => {
-    expect(splitBlocks("One.\n\nTwo\nlines.\n\n| a |\n|---|\n| 1 |\n")).toEqual(["One.\n\n", "Two\nlines.\n\n", "| a |\n|---|\n| 1 |\n"]);
+    expect(splitBlocks("One.\n\nTwo\nlines.\n\n| a |\n|---|\n| 1 |\n")).toEqual([
+      "One.\n\n",
+      "Two\nlines.\n\n",
+      "| a |\n|---|\n| 1 |\n",
+    ]);
   });
 
   it("keep a fence whole, however many blank lines it holds", () => {

@@ -15,7 +15,8 @@ export function splitBlocks(text: string): string[] {
     }
     current += line;
     if (fence === null) fence = marker ?? null;
-    else if (marker?.[0] === fence[0] && marker && marker.length >= fence.length && line.trim() === marker) fence = null;
+    else if (marker?.[0] === fence[0] && marker && marker.length >= fence.length && line.trim() === marker)
+      fence = null;
     blankBefore = fence === null && line.trim() === "";
   }
   if (current !== "") blocks.push(current);

@@ -4,7 +4,11 @@ import { cliCommand, curlCommand, shellQuote, slashCommand } from "./command-lin
 describe("command lines", () => {
   it("quote what a slash command would read as something else", () => {
     expect(
-      slashCommand({ tool: "read_journal", edge_id: 2, args: { unit: "nginx.service", grep: 'a "b"', since: "10", lines: 5, boot: true } }),
+      slashCommand({
+        tool: "read_journal",
+        edge_id: 2,
+        args: { unit: "nginx.service", grep: 'a "b"', since: "10", lines: 5, boot: true },
+      }),
     ).toBe('/read_journal edge_id=2 unit=nginx.service grep="a \\"b\\"" since="10" lines=5 boot=true');
   });
 

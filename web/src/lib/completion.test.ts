@@ -20,6 +20,10 @@ describe("completion in the composer", () => {
   });
 
   it("knows the tool of a slash command", () => {
-    expect([toolOf("/host_load edge_id=1"), toolOf("/host_load"), toolOf("host_load x")]).toEqual(["host_load", null, null]);
+    expect([toolOf("/host_load edge_id=1"), toolOf("/host_load"), toolOf("host_load x")]).toEqual([
+      "host_load",
+      null,
+      null,
+    ]);
   });
 });

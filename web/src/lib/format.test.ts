@@ -14,8 +14,20 @@ describe("formats", () => {
   });
 
   it("shows durations in at most two units", () => {
-    expect([0.2, 31, 1_540, 42_000, 3_725_000].map(formatDuration)).toEqual(["<1 ms", "31 ms", "1.5 s", "42 s", "1 h 2 min"]);
-    expect([0, 59, 60, 90, 86_400 * 3 + 4 * 3600].map(formatSeconds)).toEqual(["0 s", "59 s", "1 min", "1 min 30 s", "3 d 4 h"]);
+    expect([0.2, 31, 1_540, 42_000, 3_725_000].map(formatDuration)).toEqual([
+      "<1 ms",
+      "31 ms",
+      "1.5 s",
+      "42 s",
+      "1 h 2 min",
+    ]);
+    expect([0, 59, 60, 90, 86_400 * 3 + 4 * 3600].map(formatSeconds)).toEqual([
+      "0 s",
+      "59 s",
+      "1 min",
+      "1 min 30 s",
+      "3 d 4 h",
+    ]);
   });
 
   it("counts down in minutes and seconds", () => {

@@ -110,7 +110,7 @@ export function check(schema: JsonSchema, value: Json, at = ""): SchemaProblem[]
       problem("must not hold an entry twice");
     }
     const { items } = wanted;
-    if (items) value.forEach((each, index) => problems.push(...check(items, each, join(at, String(index)))));
+    if (items) problems.push(...value.flatMap((each, index) => check(items, each, join(at, String(index)))));
   }
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     for (const key of wanted.required ?? []) {

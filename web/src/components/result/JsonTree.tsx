@@ -27,7 +27,9 @@ function Node({ name, value, open }: { name?: string; value: Json; open: number 
       </div>
     );
   }
-  const entries: [string, Json][] = Array.isArray(value) ? value.map((each, index) => [String(index), each]) : Object.entries(value);
+  const entries: [string, Json][] = Array.isArray(value)
+    ? value.map((each, index) => [String(index), each])
+    : Object.entries(value);
   const [left, right] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   if (entries.length === 0) {
     return (
@@ -40,10 +42,21 @@ function Node({ name, value, open }: { name?: string; value: Json; open: number 
   }
   return (
     <div>
-      <button type="button" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)} className="flex items-center rounded-control text-left hover:bg-raised">
-        <ChevronRight aria-hidden size={12} className={cx("mr-1 shrink-0 text-muted transition-transform", unfolded && "rotate-90")} />
+      <button
+        type="button"
+        aria-expanded={unfolded}
+        onClick={() => setUnfolded(!unfolded)}
+        className="flex items-center rounded-control text-left hover:bg-raised"
+      >
+        <ChevronRight
+          aria-hidden
+          size={12}
+          className={cx("mr-1 shrink-0 text-muted transition-transform", unfolded && "rotate-90")}
+        />
         {label}
-        <span className="text-muted">{unfolded ? left : `${left} ${entries.length} ${entries.length === 1 ? "entry" : "entries"} ${right}`}</span>
+        <span className="text-muted">
+          {unfolded ? left : `${left} ${entries.length} ${entries.length === 1 ? "entry" : "entries"} ${right}`}
+        </span>
       </button>
       {unfolded && (
         <div className="ml-1.5 border-l border-line pl-2">
@@ -51,7 +64,11 @@ function Node({ name, value, open }: { name?: string; value: Json; open: number 
             <Node key={key} name={key} value={each} open={open - 1} />
           ))}
           {entries.length > shown && (
-            <button type="button" className="pl-4 text-accent-text underline" onClick={() => setShown(shown + PIECE * 5)}>
+            <button
+              type="button"
+              className="pl-4 text-accent-text underline"
+              onClick={() => setShown(shown + PIECE * 5)}
+            >
               {entries.length - shown} more
             </button>
           )}

@@ -24,7 +24,11 @@ export function Output({ text, label = "Output" }: { text: string; label?: strin
       <div className="absolute top-1 right-1 z-10 rounded-control bg-bg opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
         <CopyButton text={text} label="Copy all" tipSide="left" />
       </div>
-      {lines.length > VIRTUAL_FROM ? <LongOutput lines={lines} label={label} /> : <ShortOutput lines={lines} label={label} />}
+      {lines.length > VIRTUAL_FROM ? (
+        <LongOutput lines={lines} label={label} />
+      ) : (
+        <ShortOutput lines={lines} label={label} />
+      )}
     </div>
   );
 }
@@ -33,7 +37,6 @@ const frame = "overflow-auto rounded-control border border-line bg-bg px-3 py-2 
 
 function ShortOutput({ lines, label }: { lines: string[]; label: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className={cx(frame, "max-h-96")} tabIndex={0} role="region" aria-label={label}>
       {lines.map((line, index) => (
         <Line key={index} text={line} />
@@ -44,14 +47,22 @@ function ShortOutput({ lines, label }: { lines: string[]; label: string }) {
 
 function LongOutput({ lines, label }: { lines: string[]; label: string }) {
   const ref = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({ count: lines.length, getScrollElement: () => ref.current, estimateSize: () => LINE_PX, overscan: 20 });
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => ref.current,
+    estimateSize: () => LINE_PX,
+    overscan: 20,
+  });
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div ref={ref} className={cx(frame, "h-96")} tabIndex={0} role="region" aria-label={label}>
         <div className="relative w-max min-w-full" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((row) => (
-            <div key={row.key} className="absolute top-0 left-0 whitespace-pre" style={{ transform: `translateY(${row.start}px)` }}>
+            <div
+              key={row.key}
+              className="absolute top-0 left-0 whitespace-pre"
+              style={{ transform: `translateY(${row.start}px)` }}
+            >
               <Line text={lines[row.index] ?? ""} />
             </div>
           ))}

@@ -41,14 +41,21 @@ export const ResultView = memo(function ResultView({ callId, result, preview, by
   return (
     <div className="flex min-w-0 flex-col gap-2">
       <div className="flex items-center justify-between gap-2">
-        <div className="inline-flex rounded-control border border-line p-0.5" role="group" aria-label="How to show the result">
+        <div
+          className="inline-flex rounded-control border border-line p-0.5"
+          role="group"
+          aria-label="How to show the result"
+        >
           {[false, true].map((json) => (
             <button
               key={String(json)}
               type="button"
               aria-pressed={asJson === json}
               onClick={() => setAsJson(json)}
-              className={cx("rounded-[4px] px-2 text-12 leading-5", asJson === json ? "bg-raised text-text" : "text-muted hover:text-text")}
+              className={cx(
+                "rounded-[4px] px-2 text-12 leading-5",
+                asJson === json ? "bg-raised text-text" : "text-muted hover:text-text",
+              )}
             >
               {json ? "JSON" : "View"}
             </button>
@@ -82,7 +89,9 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
               <Piece name={name} value={each} depth={depth + 1} />
             </div>
           ))}
-          {shape.items.length > 50 && <p className="text-12 text-muted">{shape.items.length - 50} more in the JSON view.</p>}
+          {shape.items.length > 50 && (
+            <p className="text-12 text-muted">{shape.items.length - 50} more in the JSON view.</p>
+          )}
         </div>
       );
     case "fields":
@@ -91,7 +100,13 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
           {shape.small.length > 0 && (
             <dl className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,200px),1fr))] gap-x-6 gap-y-0.5 text-13">
               {shape.small.map(([key, each]) => (
-                <div key={key} className={cx("flex min-w-0 items-baseline justify-between gap-3 border-b border-line/60 py-0.5", String(each).length > 28 && "col-span-full")}>
+                <div
+                  key={key}
+                  className={cx(
+                    "flex min-w-0 items-baseline justify-between gap-3 border-b border-line/60 py-0.5",
+                    String(each).length > 28 && "col-span-full",
+                  )}
+                >
                   <dt className="shrink-0 text-muted">{labelOf(key)}</dt>
                   <dd className="min-w-0 text-right break-words">
                     <Value name={key} value={each} />
@@ -101,12 +116,14 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
             </dl>
           )}
           {shape.large.map(([key, each]) => (
-            <section key={key} className="min-w-0">
-              <h4 className="mb-1 text-12 font-medium text-muted">{labelOf(key)}</h4>
+            <section key={key} aria-label={labelOf(key)} className="min-w-0">
+              <div className="mb-1 text-12 font-medium text-muted">{labelOf(key)}</div>
               <Piece name={key} value={each} depth={depth + 1} />
             </section>
           ))}
-          {shape.small.length === 0 && shape.large.length === 0 && <p className="text-13 text-muted">An empty result.</p>}
+          {shape.small.length === 0 && shape.large.length === 0 && (
+            <p className="text-13 text-muted">An empty result.</p>
+          )}
         </div>
       );
   }
@@ -125,16 +142,33 @@ const FIRST_ROWS = 50;
 
 function ResultTable({ columns, rows, label }: { columns: string[]; rows: JsonObject[]; label: string }) {
   const [all, setAll] = useState(false);
-  const numeric = new Set(columns.filter((key) => rows.some((row) => typeof row[key] === "number") && rows.every((row) => row[key] === null || row[key] === undefined || typeof row[key] === "number")));
+  const numeric = new Set(
+    columns.filter(
+      (key) =>
+        rows.some((row) => typeof row[key] === "number") &&
+        rows.every((row) => row[key] === null || row[key] === undefined || typeof row[key] === "number"),
+    ),
+  );
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div className="max-h-[480px] overflow-auto rounded-control border border-line" tabIndex={0} role="region" aria-label={label}>
+      <div
+        className="max-h-[480px] overflow-auto rounded-control border border-line"
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+      >
         <table className="w-full text-12">
           <thead className="sticky top-0 bg-raised">
             <tr>
               {columns.map((key) => (
-                <th key={key} scope="col" className={cx("px-2 py-1 font-medium whitespace-nowrap text-muted", numeric.has(key) ? "text-right" : "text-left")}>
+                <th
+                  key={key}
+                  scope="col"
+                  className={cx(
+                    "px-2 py-1 font-medium whitespace-nowrap text-muted",
+                    numeric.has(key) ? "text-right" : "text-left",
+                  )}
+                >
                   {labelOf(key)}
                 </th>
               ))}
@@ -144,7 +178,13 @@ function ResultTable({ columns, rows, label }: { columns: string[]; rows: JsonOb
             {rows.slice(0, all ? undefined : FIRST_ROWS).map((row, index) => (
               <tr key={index} className="border-t border-line/60 hover:bg-raised/50">
                 {columns.map((key) => (
-                  <td key={key} className={cx("max-w-[480px] px-2 py-0.5 align-top", numeric.has(key) ? "num whitespace-nowrap" : "break-words")}>
+                  <td
+                    key={key}
+                    className={cx(
+                      "max-w-[480px] px-2 py-0.5 align-top",
+                      numeric.has(key) ? "num whitespace-nowrap" : "break-words",
+                    )}
+                  >
                     <Value name={key} value={row[key]} />
                   </td>
                 ))}

@@ -12,11 +12,16 @@ describe("the shape of a result", () => {
 
   it("splits an object into lines and sections", () => {
     const shape = shapeOf({ uptime_seconds: 3, text: "a\nb", disks: [{ name: "vda" }], gone: null });
-    expect(shape.kind === "fields" && [shape.small.map(([key]) => key), shape.large.map(([key]) => key)]).toEqual([["uptime_seconds"], ["text", "disks"]]);
+    expect(shape.kind === "fields" && [shape.small.map(([key]) => key), shape.large.map(([key]) => key)]).toEqual([
+      ["uptime_seconds"],
+      ["text", "disks"],
+    ]);
   });
 
   it("draws lines of text as text", () => {
-    expect(shapeOf(Array.from({ length: 60 }, (_, index) => `line number ${index} of the journal`))).toMatchObject({ kind: "text" });
+    expect(shapeOf(Array.from({ length: 60 }, (_, index) => `line number ${index} of the journal`))).toMatchObject({
+      kind: "text",
+    });
   });
 
   it("reads units off the names", () => {

@@ -22,7 +22,8 @@ const LONG_TEXT = 120;
 /** A value that fits on one line beside its name. */
 export function isSmall(value: Json): boolean {
   if (typeof value === "string") return !value.includes("\n") && value.length <= LONG_TEXT;
-  if (Array.isArray(value)) return value.length <= 32 && value.every((each) => isScalar(each) && String(each).length <= 24);
+  if (Array.isArray(value))
+    return value.length <= 32 && value.every((each) => isScalar(each) && String(each).length <= 24);
   return isScalar(value);
 }
 
@@ -66,8 +67,14 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
   if (typeof value === "number") {
     const exact = String(value);
     if (/(^|_)bytes(_|$)/.test(key)) return { text: formatBytes(value), exact: `${exact} bytes`, numeric: true };
-    if (/(_percent|^percent|_pct)$/.test(key)) return { text: `${formatNumber(Math.round(value * 10) / 10)} %`, exact, numeric: true };
-    if (/(_ms|_millis)$/.test(key)) return { text: value < 10 && value > 0 ? `${formatNumber(value)} ms` : formatDuration(value), exact: `${exact} ms`, numeric: true };
+    if (/(_percent|^percent|_pct)$/.test(key))
+      return { text: `${formatNumber(Math.round(value * 10) / 10)} %`, exact, numeric: true };
+    if (/(_ms|_millis)$/.test(key))
+      return {
+        text: value < 10 && value > 0 ? `${formatNumber(value)} ms` : formatDuration(value),
+        exact: `${exact} ms`,
+        numeric: true,
+      };
     if (/(_seconds|_secs)$/.test(key)) return { text: formatSeconds(value), exact: `${exact} s`, numeric: true };
     // Ports, process ids and the like are names, not amounts.
     if (/(^|_)(port|pid|ppid|uid|gid|id|inode|code|status)$/.test(key)) return { text: exact, numeric: true };
@@ -79,7 +86,11 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
   }
   if (typeof value === "string") {
     if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(value) && !Number.isNaN(Date.parse(value))) {
-      return { text: new Date(value).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }), exact: formatUtc(value), numeric: false };
+      return {
+        text: new Date(value).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }),
+        exact: formatUtc(value),
+        numeric: false,
+      };
     }
     return { text: value === "" ? "–" : value, numeric: false };
   }
@@ -88,7 +99,9 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
 
 /** The label without the unit that the value already shows. */
 export function labelOf(key: string): string {
-  const bare = key.replace(/_(bytes|ms|millis|seconds|secs|percent|pct)$/, (_, unit: string) => (unit.startsWith("p") ? "_%" : ""));
+  const bare = key.replace(/_(bytes|ms|millis|seconds|secs|percent|pct)$/, (_, unit: string) =>
+    unit.startsWith("p") ? "_%" : "",
+  );
   const words = (bare || key).replaceAll("_", " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -99,7 +112,11 @@ export function gistOf(args: Json): string {
   return Object.entries(args)
     .filter(([key, value]) => value !== null && key !== "edge_id")
     .map(([key, value], index) => {
-      const text = Array.isArray(value) ? value.map((each) => (isScalar(each) ? String(each) : "…")).join(",") : isObject(value) ? "{…}" : String(value);
+      const text = Array.isArray(value)
+        ? value.map((each) => (isScalar(each) ? String(each) : "…")).join(",")
+        : isObject(value)
+          ? "{…}"
+          : String(value);
       // The first text says what it is about without its name.
       return index === 0 && typeof value === "string" ? text : `${key}=${text}`;
     })

@@ -11,13 +11,18 @@ export function ApprovalsPage() {
         icon={ShieldQuestion}
         title="Nothing waits for a decision"
         action={
-          <Link to="/skills" search={{ class: "mutating" }} className="text-13 text-accent-text underline underline-offset-2">
+          <Link
+            to="/skills"
+            search={{ class: "mutating" }}
+            className="text-13 text-accent-text underline underline-offset-2"
+          >
             See the skills that will need one
           </Link>
         }
       >
         <p>
-          Calls that change something will wait here until a person allows or denies them: the whole arguments, the exact host, who asked and how long there is to decide.
+          Calls that change something will wait here until a person allows or denies them: the whole arguments, the
+          exact host, who asked and how long there is to decide.
         </p>
         <ul className="mx-auto mt-4 flex w-max max-w-full flex-col gap-2 text-left">
           <li className="flex items-start gap-3">

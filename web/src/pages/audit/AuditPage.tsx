@@ -16,8 +16,8 @@ import { Time } from "../../components/Time";
 import { ClassIcon, StateWord } from "../../components/Words";
 import { useMe } from "../../frame/session";
 import { useNow } from "../../lib/clock";
-import { dayKey, formatDay, formatDuration } from "../../lib/format";
 import { cx } from "../../lib/cx";
+import { dayKey, formatDay, formatDuration } from "../../lib/format";
 import { CallSheet } from "./CallSheet";
 import { DensityStrip } from "./DensityStrip";
 import { Filters } from "./Filters";
@@ -31,7 +31,10 @@ type Line = { kind: "day"; key: string; name: string } | { kind: "call"; call: C
 export function AuditPage() {
   const search = useSearch({ from: "/admin/audit" });
   const navigate = useNavigate({ from: "/admin/audit" });
-  const change = useCallback((part: Partial<AuditSearch>) => void navigate({ search: (old) => ({ ...old, ...part }), replace: true }), [navigate]);
+  const change = useCallback(
+    (part: Partial<AuditSearch>) => void navigate({ search: (old) => ({ ...old, ...part }), replace: true }),
+    [navigate],
+  );
   const now = useNow();
   // Keys of queries: the same within a minute.
   const minute = Math.ceil(now / 60_000) * 60_000;
@@ -54,26 +57,46 @@ export function AuditPage() {
               </Button>
             )}
           >
-            <MenuItem onSelect={() => location.assign(api.exportUrl(filter, "csv"))}>What the filter shows, as CSV</MenuItem>
-            <MenuItem onSelect={() => location.assign(api.exportUrl(filter, "jsonl"))}>What the filter shows, as JSON lines</MenuItem>
+            <MenuItem onSelect={() => location.assign(api.exportUrl(filter, "csv"))}>
+              What the filter shows, as CSV
+            </MenuItem>
+            <MenuItem onSelect={() => location.assign(api.exportUrl(filter, "jsonl"))}>
+              What the filter shows, as JSON lines
+            </MenuItem>
           </Popover>
         </>
       }
       below={
         <>
           <Filters search={search} onChange={change} />
-          <DensityStrip filter={filter} from={span.from} to={span.to} onSelect={(from, to) => change({ from, to, range: undefined })} />
+          <DensityStrip
+            filter={filter}
+            from={span.from}
+            to={span.to}
+            onSelect={(from, to) => change({ from, to, range: undefined })}
+          />
         </>
       }
     >
-      {calls.error && <Failed what="The audit could not be read." error={calls.error} onRetry={() => void calls.refetch()} />}
+      {calls.error && (
+        <Failed what="The audit could not be read." error={calls.error} onRetry={() => void calls.refetch()} />
+      )}
       {calls.isPending && <SkeletonRows rows={10} />}
       {calls.data && rows.length === 0 && (
         <Empty icon={ScrollText} title={calls.isPlaceholderData ? "Looking…" : "No calls here"}>
-          Every call stands here, from whichever door it came: who ran what, on which host, who allowed it and how it ended. Widen the time or remove a filter to see more.
+          Every call stands here, from whichever door it came: who ran what, on which host, who allowed it and how it
+          ended. Widen the time or remove a filter to see more.
         </Empty>
       )}
-      {rows.length > 0 && <Timeline calls={rows} more={calls.hasNextPage} loading={calls.isFetchingNextPage} onMore={() => void calls.fetchNextPage()} onOpen={(call) => void navigate({ search: (old) => ({ ...old, call }) })} />}
+      {rows.length > 0 && (
+        <Timeline
+          calls={rows}
+          more={calls.hasNextPage}
+          loading={calls.isFetchingNextPage}
+          onMore={() => void calls.fetchNextPage()}
+          onOpen={(call) => void navigate({ search: (old) => ({ ...old, call }) })}
+        />
+      )}
       <CallSheet id={search.call ?? null} onClose={() => change({ call: undefined })} />
     </Page>
   );
@@ -86,9 +109,15 @@ function Chain() {
   if (!chain.data) return null;
   const Icon = chain.data.ok ? Link2 : Link2Off;
   return (
-    <span data-chain={chain.data.ok ? "ok" : "broken"} className={cx("inline-flex items-center gap-1.5 text-12", chain.data.ok ? "text-muted" : "text-danger-text")} title={chain.data.problem ?? "Every row's hash was computed again and fits the one before it."}>
+    <span
+      data-chain={chain.data.ok ? "ok" : "broken"}
+      className={cx("inline-flex items-center gap-1.5 text-12", chain.data.ok ? "text-muted" : "text-danger-text")}
+      title={chain.data.problem ?? "Every row's hash was computed again and fits the one before it."}
+    >
       <Icon aria-hidden size={14} className={chain.data.ok ? "text-safe" : undefined} />
-      {chain.data.ok ? `Chain verified up to ${chain.data.through_seq.toLocaleString("en-GB")}` : (chain.data.problem ?? "The chain is broken")}
+      {chain.data.ok
+        ? `Chain verified up to ${chain.data.through_seq.toLocaleString("en-GB")}`
+        : (chain.data.problem ?? "The chain is broken")}
     </span>
   );
 }
@@ -137,8 +166,18 @@ function Timeline({ calls, more, loading, onMore, onOpen }: TimelineProps) {
           const line = lines[item.index];
           if (!line) return null;
           return (
-            <li key={line.kind === "day" ? line.key : line.call.id} className="absolute inset-x-0" style={{ height: item.size, transform: `translateY(${item.start}px)` }}>
-              {line.kind === "day" ? <h2 className="flex h-8 items-end border-b border-line px-4 pb-1 text-12 font-medium text-muted md:px-6">{line.name}</h2> : <TimelineRow call={line.call} onOpen={onOpen} />}
+            <li
+              key={line.kind === "day" ? line.key : line.call.id}
+              className="absolute inset-x-0"
+              style={{ height: item.size, transform: `translateY(${item.start}px)` }}
+            >
+              {line.kind === "day" ? (
+                <h2 className="flex h-8 items-end border-b border-line px-4 pb-1 text-12 font-medium text-muted md:px-6">
+                  {line.name}
+                </h2>
+              ) : (
+                <TimelineRow call={line.call} onOpen={onOpen} />
+              )}
             </li>
           );
         })}
@@ -150,20 +189,32 @@ function Timeline({ calls, more, loading, onMore, onOpen }: TimelineProps) {
 
 function TimelineRow({ call, onOpen }: { call: Call; onOpen: (call: string) => void }) {
   return (
-    <button type="button" data-row data-audit-call={call.id} data-state={call.state} onClick={() => onOpen(call.id)} className="flex h-9 w-full min-w-0 items-center gap-2 border-b border-line/60 px-4 text-left text-13 hover:bg-surface focus-visible:-outline-offset-2 md:px-6">
+    <button
+      type="button"
+      data-row
+      data-audit-call={call.id}
+      data-state={call.state}
+      onClick={() => onOpen(call.id)}
+      className="flex h-9 w-full min-w-0 items-center gap-2 border-b border-line/60 px-4 text-left text-13 hover:bg-surface focus-visible:-outline-offset-2 md:px-6"
+    >
       <span className="w-16 shrink-0 text-12 text-muted">
         <Time at={call.started_at} clock />
       </span>
       <ClassIcon value={call.class} />
       <span className="shrink-0 font-mono text-12 font-medium md:w-36 md:truncate">{call.tool}</span>
-      <span className="w-24 shrink-0 truncate text-12 text-muted max-md:hidden">{call.edge_name ?? (call.scope === "manager" ? "manager" : "")}</span>
+      <span className="min-w-0 truncate text-12 text-muted md:hidden">{call.edge_name}</span>
+      <span className="w-24 shrink-0 truncate text-12 text-muted max-md:hidden">
+        {call.edge_name ?? (call.scope === "manager" ? "manager" : "")}
+      </span>
       <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:hidden">{gistOf(call.args)}</span>
       <span className="w-40 shrink-0 truncate text-12 text-muted max-lg:hidden">{whoOf(call)}</span>
       <span className="w-12 shrink-0 text-12 text-muted max-md:hidden">{call.origin}</span>
-      <span className="w-24 shrink-0 max-md:ml-auto">
+      <span className="flex w-24 shrink-0 max-md:ml-auto">
         <StateWord value={call.state} />
       </span>
-      <span className="num w-14 shrink-0 text-12 text-muted max-md:hidden">{typeof call.duration_ms === "number" ? formatDuration(call.duration_ms) : ""}</span>
+      <span className="num w-14 shrink-0 text-12 text-muted max-md:hidden">
+        {typeof call.duration_ms === "number" ? formatDuration(call.duration_ms) : ""}
+      </span>
     </button>
   );
 }

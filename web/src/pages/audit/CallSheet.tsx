@@ -26,7 +26,8 @@ export function CallSheet({ id, onClose }: { id: string | null; onClose: () => v
 
 function Detail({ id }: { id: string }) {
   const query = useQuery(callQuery(id));
-  if (query.error) return <Failed what="This call could not be read." error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error)
+    return <Failed what="This call could not be read." error={query.error} onRetry={() => void query.refetch()} />;
   if (!query.data) return <SkeletonRows />;
   const call = query.data;
   return (
@@ -35,25 +36,45 @@ function Detail({ id }: { id: string }) {
         <h3 className="font-mono text-16 font-medium">{call.tool}</h3>
         <ClassWord value={call.class} />
         <StateWord value={call.state} />
-        {typeof call.duration_ms === "number" && <span className="text-12 text-muted tabular">{formatDuration(call.duration_ms)}</span>}
+        {typeof call.duration_ms === "number" && (
+          <span className="text-12 text-muted tabular">{formatDuration(call.duration_ms)}</span>
+        )}
       </header>
       <Facts
         rows={[
           ["Who", `${whoOf(call)} (${call.caller.role})`],
           ["From", <From key="from" call={call} />],
-          ["Host", call.edge_id ? (
-            <Link key="host" to="/hosts/$hostId" params={{ hostId: String(call.edge_id) }} className="underline underline-offset-2">
-              {call.edge_name ?? `host ${call.edge_id}`}
-            </Link>
-          ) : call.scope === "manager" ? "in the manager" : null],
+          [
+            "Host",
+            call.edge_id ? (
+              <Link
+                key="host"
+                to="/hosts/$hostId"
+                params={{ hostId: String(call.edge_id) }}
+                className="underline underline-offset-2"
+              >
+                {call.edge_name ?? `host ${call.edge_id}`}
+              </Link>
+            ) : call.scope === "manager" ? (
+              "in the manager"
+            ) : null,
+          ],
           ["Started", <Time key="started" at={call.started_at} />],
           ["Policy", call.policy_decision],
           ["Sandbox", call.sandbox],
-          ["Part of", call.parent_call_id && (
-            <Link key="parent" to="/admin/audit" search={{ call: call.parent_call_id }} className="underline underline-offset-2">
-              the call that made it
-            </Link>
-          )],
+          [
+            "Part of",
+            call.parent_call_id && (
+              <Link
+                key="parent"
+                to="/admin/audit"
+                search={{ call: call.parent_call_id }}
+                className="underline underline-offset-2"
+              >
+                the call that made it
+              </Link>
+            ),
+          ],
           ["Definition", call.definition_hash && <Id key="definition" id={call.definition_hash} />],
           ["Arguments digest", call.args_digest && <Id key="digest" id={call.args_digest} />],
         ]}
@@ -61,7 +82,7 @@ function Detail({ id }: { id: string }) {
       <CallBody call={shownCall(call)} />
       {call.children.length > 0 && (
         <section>
-          <h4 className="mb-1 text-12 font-medium text-muted">Calls that it made</h4>
+          <h3 className="mb-1 text-12 font-medium text-muted">Calls that it made</h3>
           <div className="rounded-control border border-line">
             <CallList calls={call.children} />
           </div>
@@ -89,11 +110,11 @@ function Proof({ rows }: { rows: AuditRow[] }) {
   const proven = chain?.ok && last && chain.through_seq >= last.seq;
   return (
     <section>
-      <h4 className="mb-2 flex items-center gap-2 text-12 font-medium text-muted">
+      <h3 className="mb-2 flex items-center gap-2 text-12 font-medium text-muted">
         <Link2 aria-hidden size={14} className={proven ? "text-safe" : undefined} />
         Rows in the chained log
         {proven && <span className="font-normal">· verified up to {chain.through_seq.toLocaleString("en-GB")}</span>}
-      </h4>
+      </h3>
       <ol className="flex flex-col rounded-control border border-line text-12">
         {rows.map((row) => (
           <li key={row.seq} className="border-b border-line/60 px-3 py-1.5 last:border-b-0">

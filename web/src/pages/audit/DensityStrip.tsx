@@ -16,7 +16,9 @@ interface DensityStripProps {
 }
 
 export function DensityStrip({ filter, from, to, onSelect }: DensityStripProps) {
-  const density = useQuery(densityQuery({ ...filter, from: new Date(from).toISOString(), to: new Date(to).toISOString(), buckets: BUCKETS }));
+  const density = useQuery(
+    densityQuery({ ...filter, from: new Date(from).toISOString(), to: new Date(to).toISOString(), buckets: BUCKETS }),
+  );
   const [drag, setDrag] = useState<{ start: number; end: number } | null>(null);
   const buckets = density.data ?? [];
   const most = Math.max(1, ...buckets.map((bucket) => bucket.count));
@@ -50,7 +52,12 @@ export function DensityStrip({ filter, from, to, onSelect }: DensityStripProps) 
         onPointerUp={finish}
         onPointerCancel={() => setDrag(null)}
       >
-        <svg aria-hidden="true" className="absolute inset-0 size-full" viewBox={`0 0 ${BUCKETS} ${HEIGHT}`} preserveAspectRatio="none">
+        <svg
+          aria-hidden="true"
+          className="absolute inset-0 size-full"
+          viewBox={`0 0 ${BUCKETS} ${HEIGHT}`}
+          preserveAspectRatio="none"
+        >
           {buckets.map((bucket, index) => {
             const height = bucket.count === 0 ? 0 : Math.max(2, (bucket.count / most) * (HEIGHT - 8));
             const bad = bucket.count === 0 ? 0 : (bucket.failed / bucket.count) * height;
@@ -66,14 +73,18 @@ export function DensityStrip({ filter, from, to, onSelect }: DensityStripProps) 
         {drag && (
           <div
             className="absolute inset-y-0 border-x border-accent bg-accent/20"
-            style={{ left: `${Math.min(drag.start, drag.end) * 100}%`, width: `${Math.abs(drag.end - drag.start) * 100}%` }}
+            style={{
+              left: `${Math.min(drag.start, drag.end) * 100}%`,
+              width: `${Math.abs(drag.end - drag.start) * 100}%`,
+            }}
           />
         )}
       </div>
       <div className="mt-1 flex justify-between text-12 text-muted tabular">
         <span>{formatLocal(from)}</span>
         <span className="max-md:hidden">
-          {total.toLocaleString("en-GB")} calls{failed > 0 ? `, ${failed.toLocaleString("en-GB")} not succeeded` : ""}. Drag to select a time.
+          {total.toLocaleString("en-GB")} calls{failed > 0 ? `, ${failed.toLocaleString("en-GB")} not succeeded` : ""}.
+          Drag to select a time.
         </span>
         <span>{to - from < 86_400_000 ? formatClock(new Date(to)) : formatLocal(to)}</span>
       </div>

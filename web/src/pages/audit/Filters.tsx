@@ -11,10 +11,16 @@ import { useMe } from "../../frame/session";
 import { cx } from "../../lib/cx";
 import { formatLocal } from "../../lib/format";
 import { may } from "../../lib/may";
-import { type AuditSearch, DEFAULT_RANGE, type Range, RANGES } from "./search";
+import { type AuditSearch, DEFAULT_RANGE, RANGES, type Range } from "./search";
 
 const ORIGINS = ["chat", "api", "cli", "mcp", "schedule", "agent", "local"];
-const RANGE_WORDS: Record<Range | "all", string> = { "1h": "1 h", "24h": "24 h", "7d": "7 d", "30d": "30 d", all: "All" };
+const RANGE_WORDS: Record<Range | "all", string> = {
+  "1h": "1 h",
+  "24h": "24 h",
+  "7d": "7 d",
+  "30d": "30 d",
+  all: "All",
+};
 
 interface FiltersProps {
   search: AuditSearch;
@@ -33,8 +39,13 @@ export function Filters({ search, onChange }: FiltersProps) {
               key={range}
               type="button"
               aria-pressed={on}
-              onClick={() => onChange({ range: range === DEFAULT_RANGE ? undefined : range, from: undefined, to: undefined })}
-              className={cx("h-6.5 rounded-[4px] px-2 text-12", on ? "bg-raised text-text" : "text-muted hover:text-text")}
+              onClick={() =>
+                onChange({ range: range === DEFAULT_RANGE ? undefined : range, from: undefined, to: undefined })
+              }
+              className={cx(
+                "h-6.5 rounded-[4px] px-2 text-12",
+                on ? "bg-raised text-text" : "text-muted hover:text-text",
+              )}
             >
               {RANGE_WORDS[range]}
             </button>
@@ -58,7 +69,17 @@ function TextFilter({ value, onChange }: { value: string; onChange: (value: stri
     const timer = setTimeout(() => onChange(text), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
-  return <input type="search" data-filter aria-label="Search calls" placeholder="Search arguments, errors" className={cx(inputLook, "max-w-56")} value={text} onChange={(event) => setText(event.target.value)} />;
+  return (
+    <input
+      type="search"
+      data-filter
+      aria-label="Search calls"
+      placeholder="Search arguments, errors"
+      className={cx(inputLook, "w-56 max-w-full")}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
 }
 
 function AddFilter({ search, onChange }: FiltersProps) {
@@ -71,7 +92,18 @@ function AddFilter({ search, onChange }: FiltersProps) {
   const choose = (name: keyof AuditSearch, label: string, options: [string | number, string][]) => (
     <Field label={label}>
       {(field) => (
-        <Select {...field} value={String(search[name] ?? "")} onChange={(event) => onChange({ [name]: typeof options[0]?.[0] === "number" && event.target.value ? Number(event.target.value) : event.target.value || undefined })}>
+        <Select
+          {...field}
+          value={String(search[name] ?? "")}
+          onChange={(event) =>
+            onChange({
+              [name]:
+                typeof options[0]?.[0] === "number" && event.target.value
+                  ? Number(event.target.value)
+                  : event.target.value || undefined,
+            })
+          }
+        >
           <option value="">Any</option>
           {options.map(([value, word]) => (
             <option key={value} value={value}>
@@ -95,13 +127,39 @@ function AddFilter({ search, onChange }: FiltersProps) {
       )}
     >
       <div className="grid grid-cols-2 gap-3">
-        {choose("tool", "Tool", tools.map((tool) => [tool, tool]))}
-        {choose("edge", "Host", hosts.map((host) => [host.id, host.name]))}
-        {choose("state", "State", CALL_STATES.map((state) => [state, stateWord(state)]))}
-        {choose("class", "Class", ["safe", "mutating", "dangerous"].map((each) => [each, each]))}
-        {choose("origin", "Origin", ORIGINS.map((origin) => [origin, origin]))}
+        {choose(
+          "tool",
+          "Tool",
+          tools.map((tool) => [tool, tool]),
+        )}
+        {choose(
+          "edge",
+          "Host",
+          hosts.map((host) => [host.id, host.name]),
+        )}
+        {choose(
+          "state",
+          "State",
+          CALL_STATES.map((state) => [state, stateWord(state)]),
+        )}
+        {choose(
+          "class",
+          "Class",
+          ["safe", "mutating", "dangerous"].map((each) => [each, each]),
+        )}
+        {choose(
+          "origin",
+          "Origin",
+          ORIGINS.map((origin) => [origin, origin]),
+        )}
         {choose("user", "User", [...users.map((user): [number, string] => [user.id, user.name]), [0, "model"]])}
-        <div className="col-span-2">{choose("session", "Chat", sessions.map((session) => [session.id, session.title || "New chat"]))}</div>
+        <div className="col-span-2">
+          {choose(
+            "session",
+            "Chat",
+            sessions.map((session) => [session.id, session.title || "New chat"]),
+          )}
+        </div>
         <TimeField label="From" value={search.from} onChange={(from) => onChange({ from, range: undefined })} />
         <TimeField label="To" value={search.to} onChange={(to) => onChange({ to, range: undefined })} />
       </div>
@@ -109,7 +167,15 @@ function AddFilter({ search, onChange }: FiltersProps) {
   );
 }
 
-function TimeField({ label, value, onChange }: { label: string; value: string | undefined; onChange: (value: string | undefined) => void }) {
+function TimeField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+}) {
   return (
     <Field label={label}>
       {(field) => (
@@ -138,26 +204,43 @@ function Chips({ search, onChange }: FiltersProps) {
   const sessions = useQuery(sessionsQuery).data;
   const chips: [keyof AuditSearch, string][] = [];
   if (search.tool) chips.push(["tool", search.tool]);
-  if (search.edge !== undefined) chips.push(["edge", `on ${hosts?.find((host) => host.id === search.edge)?.name ?? `host ${search.edge}`}`]);
+  if (search.edge !== undefined)
+    chips.push(["edge", `on ${hosts?.find((host) => host.id === search.edge)?.name ?? `host ${search.edge}`}`]);
   if (search.state) chips.push(["state", search.state.replaceAll("_", " ")]);
   if (search.class) chips.push(["class", search.class]);
   if (search.origin) chips.push(["origin", `from ${search.origin}`]);
   if (search.user !== undefined) chips.push(["user", search.user === 0 ? "by the model" : `user ${search.user}`]);
-  if (search.session) chips.push(["session", `chat “${sessions?.find((session) => session.id === search.session)?.title ?? search.session.slice(0, 8)}”`]);
+  if (search.session)
+    chips.push([
+      "session",
+      `chat “${sessions?.find((session) => session.id === search.session)?.title ?? search.session.slice(0, 8)}”`,
+    ]);
   if (search.from) chips.push(["from", `from ${formatLocal(Date.parse(search.from))}`]);
   if (search.to) chips.push(["to", `to ${formatLocal(Date.parse(search.to))}`]);
   return (
     <>
       {chips.map(([name, word]) => (
-        <span key={name} className="inline-flex h-7 max-w-full items-center rounded-control border border-line bg-raised pl-2 text-12">
+        <span
+          key={name}
+          className="inline-flex h-7 max-w-full items-center rounded-control border border-line bg-raised pl-2 text-12"
+        >
           <span className="truncate">{word}</span>
-          <button type="button" aria-label={`Remove the filter ${word}`} onClick={() => onChange({ [name]: undefined })} className="flex size-7 items-center justify-center text-muted hover:text-text">
+          <button
+            type="button"
+            aria-label={`Remove the filter ${word}`}
+            onClick={() => onChange({ [name]: undefined })}
+            className="flex size-7 items-center justify-center text-muted hover:text-text"
+          >
             <X aria-hidden size={12} />
           </button>
         </span>
       ))}
       {chips.length > 1 && (
-        <Button size="small" look="quiet" onClick={() => onChange(Object.fromEntries(chips.map(([name]) => [name, undefined])))}>
+        <Button
+          size="small"
+          look="quiet"
+          onClick={() => onChange(Object.fromEntries(chips.map(([name]) => [name, undefined])))}
+        >
           Clear
         </Button>
       )}

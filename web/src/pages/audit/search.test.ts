@@ -5,7 +5,9 @@ const now = Date.parse("2026-05-02T12:00:20Z");
 
 describe("the audit's address", () => {
   it("keeps what it knows and drops the rest", () => {
-    expect(readAuditSearch({ tool: "host_load", edge: "3", user: 1.5, range: "2y", from: "yesterday", evil: "x" })).toEqual({
+    expect(
+      readAuditSearch({ tool: "host_load", edge: "3", user: 1.5, range: "2y", from: "yesterday", evil: "x" }),
+    ).toEqual({
       tool: "host_load",
       edge: 3,
     });

@@ -19,9 +19,25 @@ import { Conversation } from "./Conversation";
 import { SessionsColumn } from "./SessionsColumn";
 import { useChat } from "./useChat";
 
-const SUGGESTIONS = ["How loaded is this host?", "What is eating memory?", "Is port 22 open on localhost?", "Show the last errors in the journal", "Why is nginx failing?"];
+const SUGGESTIONS = [
+  "How loaded is this host?",
+  "What is eating memory?",
+  "Is port 22 open on localhost?",
+  "Show the last errors in the journal",
+  "Why is nginx failing?",
+];
 
-function Columns({ current, title, context, children }: { current: string | null; title: string; context?: ReactNode; children: ReactNode }) {
+function Columns({
+  current,
+  title,
+  context,
+  children,
+}: {
+  current: string | null;
+  title: string;
+  context?: ReactNode;
+  children: ReactNode;
+}) {
   const [chatsOpen, setChatsOpen] = useState(false);
   const [contextOpen, setContextOpen] = useState(false);
   const [panel, setPanel] = useState(() => recall("context") !== "closed");
@@ -36,12 +52,30 @@ function Columns({ current, title, context, children }: { current: string | null
       </aside>
       <section className="flex min-w-0 flex-1 flex-col">
         <header className="flex h-11 shrink-0 items-center gap-1 border-b border-line px-2 md:px-4">
-          <IconButton icon={PanelLeft} label="Chats" tip={false} className="lg:hidden" onClick={() => setChatsOpen(true)} />
+          <IconButton
+            icon={PanelLeft}
+            label="Chats"
+            tip={false}
+            className="lg:hidden"
+            onClick={() => setChatsOpen(true)}
+          />
           <h1 className="min-w-0 flex-1 truncate px-2 text-14 font-medium">{title}</h1>
           {context && (
             <>
-              <IconButton icon={PanelRight} label="Context" tip={false} className="xl:hidden" onClick={() => setContextOpen(true)} />
-              <IconButton icon={panel ? PanelRightClose : PanelRight} label={panel ? "Close the context" : "Open the context"} tipSide="left" className="max-xl:hidden" onClick={togglePanel} />
+              <IconButton
+                icon={PanelRight}
+                label="Context"
+                tip={false}
+                className="xl:hidden"
+                onClick={() => setContextOpen(true)}
+              />
+              <IconButton
+                icon={panel ? PanelRightClose : PanelRight}
+                label={panel ? "Close the context" : "Open the context"}
+                tipSide="left"
+                className="max-xl:hidden"
+                onClick={togglePanel}
+              />
             </>
           )}
         </header>
@@ -86,11 +120,11 @@ export function NewChatPage() {
   const reason = may.chat(me);
   return (
     <Columns current={null} title="New chat">
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="min-h-0 flex-1 overflow-y-auto px-4 md:px-6">
         {reason ? (
           <ChatOff reason={reason} />
         ) : (
-          <div className="mx-auto flex min-h-full max-w-[760px] flex-col justify-end gap-3 px-4 pb-6 md:px-6">
+          <div className="mx-auto flex min-h-full max-w-[760px] flex-col justify-end gap-3 pb-6">
             <h2 className="text-20 font-semibold tracking-tight">What do you want to know?</h2>
             <p className="text-13 text-muted">
               {hosts && hosts.length === 0
@@ -100,7 +134,12 @@ export function NewChatPage() {
             <ul className="flex flex-wrap gap-2">
               {SUGGESTIONS.map((text) => (
                 <li key={text}>
-                  <button type="button" disabled={start.isPending} onClick={() => start.mutate(text)} className="rounded-full border border-line px-3 py-1 text-13 text-muted transition-colors hover:border-muted/50 hover:text-text disabled:opacity-50">
+                  <button
+                    type="button"
+                    disabled={start.isPending}
+                    onClick={() => start.mutate(text)}
+                    className="rounded-full border border-line px-3 py-1 text-13 text-muted transition-colors hover:border-muted/50 hover:text-text disabled:opacity-50"
+                  >
                     {text}
                   </button>
                 </li>
@@ -110,7 +149,17 @@ export function NewChatPage() {
         )}
       </div>
       <div className="px-4 pb-4 md:px-6">
-        <Composer draftKey="new" running={false} sending={start.isPending} queued={null} stopping={false} reason={reason} onSend={(text) => start.mutate(text)} onStop={() => {}} onDropQueued={() => {}} />
+        <Composer
+          draftKey="new"
+          running={false}
+          sending={start.isPending}
+          queued={null}
+          stopping={false}
+          reason={reason}
+          onSend={(text) => start.mutate(text)}
+          onStop={() => {}}
+          onDropQueued={() => {}}
+        />
       </div>
     </Columns>
   );
@@ -131,14 +180,21 @@ function SessionChat({ sessionId }: { sessionId: string }) {
     <Columns current={sessionId} title={session?.title || "Chat"} context={<ContextPanel turns={turns} />}>
       {open?.status === "failed" ? (
         <div className="flex-1">
-          <Failed what="This chat could not be read." error={open.error} kept="Nothing is lost; it is kept by the manager." onRetry={() => void conversations.read(sessionId)} />
+          <Failed
+            what="This chat could not be read."
+            error={open.error}
+            kept="Nothing is lost; it is kept by the manager."
+            onRetry={() => void conversations.read(sessionId)}
+          />
         </div>
       ) : open?.status === "loading" ? (
         <div className="mx-auto w-full max-w-[760px] flex-1">
           <SkeletonRows rows={6} height={44} />
         </div>
       ) : (
-        <Conversation turns={turns}>{turns.length === 0 && <p className="py-16 text-center text-13 text-muted">Nothing was asked here yet.</p>}</Conversation>
+        <Conversation turns={turns}>
+          {turns.length === 0 && <p className="py-16 text-center text-13 text-muted">Nothing was asked here yet.</p>}
+        </Conversation>
       )}
       <p role="status" className="sr-only">
         {chat.running ? "Working" : turns.length > 0 ? "The answer is complete" : ""}

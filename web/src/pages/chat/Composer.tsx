@@ -38,7 +38,17 @@ const MAX_LINES = 8;
 const LINE_PX = 20;
 const PADDING_PX = 20;
 
-export function Composer({ draftKey, running, sending, queued, stopping, reason, onSend, onStop, onDropQueued }: ComposerProps) {
+export function Composer({
+  draftKey,
+  running,
+  sending,
+  queued,
+  stopping,
+  reason,
+  onSend,
+  onStop,
+  onDropQueued,
+}: ComposerProps) {
   const [text, setText] = useState(() => recall(`draft.${draftKey}`) ?? "");
   const [caret, setCaret] = useState(text.length);
   const [at, setAt] = useState(0);
@@ -113,10 +123,14 @@ export function Composer({ draftKey, running, sending, queued, stopping, reason,
   return (
     <div className="relative mx-auto w-full max-w-[760px]">
       {completion && choices.length > 0 && (
-        <div id={list} role="listbox" aria-label={completion.kind === "tool" ? "Tools" : "Hosts"} className="absolute bottom-full left-0 z-20 mb-1 max-h-72 w-full overflow-y-auto rounded-card border border-line bg-raised p-1 shadow-overlay">
+        <div
+          id={list}
+          role="listbox"
+          aria-label={completion.kind === "tool" ? "Tools" : "Hosts"}
+          className="absolute bottom-full left-0 z-20 mb-1 max-h-72 w-full overflow-y-auto rounded-card border border-line bg-raised p-1 shadow-overlay"
+        >
           {choices.map((choice) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the text field has the keys
-            // biome-ignore lint/a11y/useFocusableInteractive: the text field keeps the focus
             <div
               key={choice.id}
               id={`${list}-${choice.id}`}
@@ -124,7 +138,10 @@ export function Composer({ draftKey, running, sending, queued, stopping, reason,
               aria-selected={choice === chosen}
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => choose(choice)}
-              className={cx("flex min-h-8 items-center gap-2 rounded-control px-2 text-13", choice === chosen && "bg-line/60")}
+              className={cx(
+                "flex min-h-8 items-center gap-2 rounded-control px-2 text-13",
+                choice === chosen && "bg-line/60",
+              )}
             >
               {choice.shown}
             </div>
@@ -132,12 +149,22 @@ export function Composer({ draftKey, running, sending, queued, stopping, reason,
         </div>
       )}
       {form && !completion && (
-        <section aria-label={`Parameters of ${form.key}`} className="mb-2 max-h-[50dvh] overflow-y-auto rounded-card border border-line bg-surface p-3">
+        <section
+          aria-label={`Parameters of ${form.key}`}
+          className="mb-2 max-h-[50dvh] overflow-y-auto rounded-card border border-line bg-surface p-3"
+        >
           <header className="mb-3 flex items-center gap-2">
             <ClassIcon value={form.class} />
             <span className="font-mono text-13 font-medium">{form.key}</span>
             <span className="min-w-0 flex-1 truncate text-12 text-muted">{form.description}</span>
-            <IconButton icon={X} label="Close the form" tip={false} size={14} className="size-6" onClick={() => write("")} />
+            <IconButton
+              icon={X}
+              label="Close the form"
+              tip={false}
+              size={14}
+              className="size-6"
+              onClick={() => write("")}
+            />
           </header>
           <SchemaForm
             key={`${form.scope}-${form.key}`}
@@ -163,15 +190,18 @@ export function Composer({ draftKey, running, sending, queued, stopping, reason,
           <IconButton icon={X} label="Don't send it" tip={false} size={14} className="size-6" onClick={onDropQueued} />
         </div>
       )}
-      <div className={cx("flex items-end gap-1 rounded-card border border-line bg-surface p-1 transition-colors focus-within:border-accent", reason && "opacity-60")}>
+      <div
+        className={cx(
+          "flex items-end gap-1 rounded-card border border-line bg-surface p-1 transition-colors focus-within:border-accent",
+          reason && "opacity-60",
+        )}
+      >
         <textarea
           ref={area}
           rows={1}
           data-composer
-          role="combobox"
           aria-label="Message"
-          aria-expanded={Boolean(completion && choices.length > 0)}
-          aria-controls={list}
+          aria-controls={completion && choices.length > 0 ? list : undefined}
           aria-autocomplete="list"
           aria-activedescendant={chosen ? `${list}-${chosen.id}` : undefined}
           disabled={Boolean(reason)}
@@ -183,7 +213,13 @@ export function Composer({ draftKey, running, sending, queued, stopping, reason,
           onKeyDown={onKeyDown}
         />
         {running && text.trim() === "" ? (
-          <button type="button" aria-label="Stop" disabled={stopping} onClick={onStop} className="m-1 flex h-8 items-center gap-1.5 rounded-control border border-line bg-raised px-3 text-13 hover:border-muted/50 disabled:opacity-50">
+          <button
+            type="button"
+            aria-label="Stop"
+            disabled={stopping}
+            onClick={onStop}
+            className="m-1 flex h-8 items-center gap-1.5 rounded-control border border-line bg-raised px-3 text-13 hover:border-muted/50 disabled:opacity-50"
+          >
             <Square aria-hidden size={12} fill="currentColor" /> Stop
           </button>
         ) : (
@@ -246,5 +282,9 @@ function useToolForm(text: string): Capability | null {
   const capabilities = useQuery(capabilitiesQuery).data;
   const key = toolOf(text);
   if (!key || !capabilities) return null;
-  return capabilities.find((each) => each.key === key && each.scope === "host") ?? capabilities.find((each) => each.key === key) ?? null;
+  return (
+    capabilities.find((each) => each.key === key && each.scope === "host") ??
+    capabilities.find((each) => each.key === key) ??
+    null
+  );
 }

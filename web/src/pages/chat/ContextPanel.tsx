@@ -13,9 +13,13 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
   const calls = last ? Object.values(last.calls) : [];
   const inPlay = new Map<number, string>();
   for (const turn of [...turns].reverse()) {
-    for (const call of Object.values(turn.calls)) if (call.edgeId !== null) inPlay.set(call.edgeId, call.edgeName ?? `host ${call.edgeId}`);
+    for (const call of Object.values(turn.calls))
+      if (call.edgeId !== null) inPlay.set(call.edgeId, call.edgeName ?? `host ${call.edgeId}`);
   }
-  const total = turns.reduce((sum, turn) => sum + (turn.usage ? turn.usage.input_tokens + turn.usage.output_tokens : 0), 0);
+  const total = turns.reduce(
+    (sum, turn) => sum + (turn.usage ? turn.usage.input_tokens + turn.usage.output_tokens : 0),
+    0,
+  );
   return (
     <div className="flex flex-col gap-5 p-4 text-13">
       <Section title="Hosts in play">
@@ -25,7 +29,11 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
             const host = hosts.find((each) => each.id === id);
             return (
               <li key={id} className="flex items-center justify-between gap-2">
-                <Link to="/hosts/$hostId" params={{ hostId: String(id) }} className="truncate underline-offset-2 hover:underline">
+                <Link
+                  to="/hosts/$hostId"
+                  params={{ hostId: String(id) }}
+                  className="truncate underline-offset-2 hover:underline"
+                >
                   {host?.name ?? name}
                 </Link>
                 <span className="text-12">{host && <HostStateWord value={host.state} />}</span>
@@ -40,10 +48,14 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
           {calls.map((call) => (
             <li key={call.id} className="flex min-w-0 items-center gap-2">
               <ClassIcon value={call.class} />
-              <Link to="/admin/audit" search={{ call: call.id }} className="min-w-0 truncate font-mono text-12 underline-offset-2 hover:underline">
+              <Link
+                to="/admin/audit"
+                search={{ call: call.id }}
+                className="min-w-0 truncate font-mono text-12 underline-offset-2 hover:underline"
+              >
                 {call.tool}
               </Link>
-              <span className="ml-auto">
+              <span className="ml-auto flex">
                 <StateWord value={call.state} />
               </span>
             </li>
@@ -53,9 +65,15 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
       <Section title="Model and cost">
         <dl className="grid grid-cols-[1fr_auto] gap-y-1">
           <dt className="text-muted">Model</dt>
-          <dd className="text-right">{last?.model ? (last.model.builtin ? "built-in router" : last.model.model) : "–"}</dd>
+          <dd className="text-right">
+            {last?.model ? (last.model.builtin ? "built-in router" : last.model.model) : "–"}
+          </dd>
           <dt className="text-muted">Tokens, this turn</dt>
-          <dd className="num">{last?.usage ? `${formatNumber(last.usage.input_tokens)} in, ${formatNumber(last.usage.output_tokens)} out` : "–"}</dd>
+          <dd className="num">
+            {last?.usage
+              ? `${formatNumber(last.usage.input_tokens)} in, ${formatNumber(last.usage.output_tokens)} out`
+              : "–"}
+          </dd>
           <dt className="text-muted">Tokens, this chat</dt>
           <dd className="num">{formatNumber(total)}</dd>
         </dl>

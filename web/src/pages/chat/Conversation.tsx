@@ -47,8 +47,14 @@ export function Conversation({ turns, children }: { turns: Turn[]; children?: Re
 
   return (
     <div className="relative min-h-0 flex-1">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Conversation" className="h-full overflow-y-auto px-4 md:px-6">
+      <div
+        ref={scroller}
+        onScroll={onScroll}
+        tabIndex={0}
+        role="region"
+        aria-label="Conversation"
+        className="h-full overflow-y-auto px-4 md:px-6"
+      >
         <div ref={content}>
           {turns.map((turn, index) => (
             <TurnView key={turn.id} turn={turn} last={index === turns.length - 1} />
@@ -57,7 +63,11 @@ export function Conversation({ turns, children }: { turns: Turn[]; children?: Re
         </div>
       </div>
       {below && (
-        <button type="button" onClick={toEnd} className="absolute bottom-2 left-1/2 flex h-7 -translate-x-1/2 items-center gap-1 rounded-full border border-line bg-raised px-3 text-12 shadow-overlay">
+        <button
+          type="button"
+          onClick={toEnd}
+          className="absolute bottom-2 left-1/2 flex h-7 -translate-x-1/2 items-center gap-1 rounded-full border border-line bg-raised px-3 text-12 shadow-overlay"
+        >
           <ArrowDown aria-hidden size={12} /> New below
         </button>
       )}

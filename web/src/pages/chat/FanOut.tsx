@@ -40,11 +40,20 @@ function GroupRow({ calls }: { calls: ChatCall[] }) {
   const names = calls.map((call) => call.edgeName ?? `host ${call.edgeId}`).join(", ");
   return (
     <li>
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex h-7 w-full min-w-0 items-center gap-2 rounded-control px-1 text-left text-12 hover:bg-raised">
-        <ChevronRight aria-hidden size={12} className={cx("shrink-0 text-muted transition-transform", open && "rotate-90")} />
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex h-7 w-full min-w-0 items-center gap-2 rounded-control px-1 text-left text-12 hover:bg-raised"
+      >
+        <ChevronRight
+          aria-hidden
+          size={12}
+          className={cx("shrink-0 text-muted transition-transform", open && "rotate-90")}
+        />
         <span className="min-w-0 truncate">{names}</span>
         {calls.length > 1 && <span className="text-muted">{calls.length} the same</span>}
-        <span className="ml-auto">
+        <span className="ml-auto flex">
           <StateWord value={first.state} />
         </span>
       </button>

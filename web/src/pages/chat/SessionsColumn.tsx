@@ -28,15 +28,30 @@ export function SessionsColumn({ current, onOpen }: { current: string | null; on
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex items-center gap-2 p-3">
-        <input type="search" aria-label="Search chats" placeholder="Search chats" className={cx(inputLook, "flex-1")} value={query} onChange={(event) => setQuery(event.target.value)} />
-        <Link to="/" onClick={onOpen} aria-label="New chat" data-tip="New chat" data-tip-side="left" className="flex size-8 shrink-0 items-center justify-center rounded-control border border-line bg-raised text-text hover:border-muted/50">
+        <input
+          type="search"
+          aria-label="Search chats"
+          placeholder="Search chats"
+          className={cx(inputLook, "min-w-0 flex-1")}
+          value={query}
+          onChange={(event) => setQuery(event.target.value)}
+        />
+        <Link
+          to="/"
+          onClick={onOpen}
+          aria-label="New chat"
+          data-tip="New chat"
+          data-tip-side="left"
+          className="flex size-8 shrink-0 items-center justify-center rounded-control border border-line bg-raised text-text hover:border-muted/50"
+        >
           <Plus aria-hidden size={16} />
         </Link>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-2" tabIndex={0} role="region" aria-label="Chats">
         {sessions.isPending && <SkeletonRows rows={5} height={28} />}
-        {sessions.error && <Failed what="The chats could not be read." error={sessions.error} onRetry={() => void sessions.refetch()} />}
+        {sessions.error && (
+          <Failed what="The chats could not be read." error={sessions.error} onRetry={() => void sessions.refetch()} />
+        )}
         {groups.map((group) => (
           <section key={group.name} className="mb-2">
             <h2 className="px-2 py-1 text-12 text-muted">{group.name}</h2>
@@ -47,7 +62,11 @@ export function SessionsColumn({ current, onOpen }: { current: string | null; on
             </ul>
           </section>
         ))}
-        {sessions.data && found.length === 0 && <p className="px-2 py-4 text-13 text-muted">{query ? "No chat is called that." : archived ? "No archived chats." : "Chats are kept here."}</p>}
+        {sessions.data && found.length === 0 && (
+          <p className="px-2 py-4 text-13 text-muted">
+            {query ? "No chat is called that." : archived ? "No archived chats." : "Chats are kept here."}
+          </p>
+        )}
       </div>
       {(archived || all.some((session) => session.archived)) && (
         <div className="border-t border-line p-2">
@@ -94,16 +113,26 @@ function SessionItem({ session, here, onOpen }: { session: Session; here: boolea
         params={{ sessionId: session.id }}
         aria-current={here ? "page" : undefined}
         onClick={onOpen}
-        className={cx("flex h-8 min-w-0 flex-1 items-center gap-2 rounded-control pr-8 pl-2 text-13", here ? "text-text" : "text-muted hover:text-text")}
+        className={cx(
+          "flex h-8 min-w-0 flex-1 items-center gap-2 rounded-control pr-8 pl-2 text-13",
+          here ? "text-text" : "text-muted hover:text-text",
+        )}
       >
-        {session.running_turn_id && <span role="img" aria-label="A turn runs" className="pulse-dot size-2 shrink-0 rounded-full bg-accent" />}
+        {session.running_turn_id && (
+          <span role="img" aria-label="A turn runs" className="pulse-dot size-2 shrink-0 rounded-full bg-accent" />
+        )}
         <span className="truncate">{session.title || "New chat"}</span>
       </Link>
       <span className="absolute right-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 has-[:popover-open]:opacity-100 max-md:opacity-100">
         <Popover
           label={`Actions for ${session.title}`}
           button={(button) => (
-            <button type="button" {...button} aria-label={`Actions for ${session.title || "New chat"}`} className="flex size-7 items-center justify-center rounded-control text-muted hover:text-text">
+            <button
+              type="button"
+              {...button}
+              aria-label={`Actions for ${session.title || "New chat"}`}
+              className="flex size-7 items-center justify-center rounded-control text-muted hover:text-text"
+            >
               <Ellipsis aria-hidden size={14} />
             </button>
           )}
@@ -111,10 +140,16 @@ function SessionItem({ session, here, onOpen }: { session: Session; here: boolea
           <MenuItem icon={<PencilLine aria-hidden size={14} />} onSelect={() => setAsking("rename")}>
             Rename
           </MenuItem>
-          <MenuItem icon={session.pinned ? <PinOff aria-hidden size={14} /> : <Pin aria-hidden size={14} />} onSelect={() => update.mutate({ pinned: !session.pinned })}>
+          <MenuItem
+            icon={session.pinned ? <PinOff aria-hidden size={14} /> : <Pin aria-hidden size={14} />}
+            onSelect={() => update.mutate({ pinned: !session.pinned })}
+          >
             {session.pinned ? "Unpin" : "Pin"}
           </MenuItem>
-          <MenuItem icon={session.archived ? <ArchiveRestore aria-hidden size={14} /> : <Archive aria-hidden size={14} />} onSelect={() => update.mutate({ archived: !session.archived })}>
+          <MenuItem
+            icon={session.archived ? <ArchiveRestore aria-hidden size={14} /> : <Archive aria-hidden size={14} />}
+            onSelect={() => update.mutate({ archived: !session.archived })}
+          >
             {session.archived ? "Restore" : "Archive"}
           </MenuItem>
           <MenuItem danger icon={<Trash2 aria-hidden size={14} />} onSelect={() => setAsking("delete")}>
@@ -122,7 +157,12 @@ function SessionItem({ session, here, onOpen }: { session: Session; here: boolea
           </MenuItem>
         </Popover>
       </span>
-      <Rename open={asking === "rename"} session={session} onClose={() => setAsking(null)} onRename={(title) => update.mutate({ title })} />
+      <Rename
+        open={asking === "rename"}
+        session={session}
+        onClose={() => setAsking(null)}
+        onRename={(title) => update.mutate({ title })}
+      />
       <Confirm
         open={asking === "delete"}
         onClose={() => setAsking(null)}
@@ -134,15 +174,23 @@ function SessionItem({ session, here, onOpen }: { session: Session; here: boolea
           if (here) void navigate({ to: "/" });
         }}
       >
-        <p>
-          “{session.title}” and its messages go. The record of its calls stays in the audit.
-        </p>
+        <p>“{session.title}” and its messages go. The record of its calls stays in the audit.</p>
       </Confirm>
     </li>
   );
 }
 
-function Rename({ open, session, onClose, onRename }: { open: boolean; session: Session; onClose: () => void; onRename: (title: string) => void }) {
+function Rename({
+  open,
+  session,
+  onClose,
+  onRename,
+}: {
+  open: boolean;
+  session: Session;
+  onClose: () => void;
+  onRename: (title: string) => void;
+}) {
   const [title, setTitle] = useState(session.title);
   return (
     <Dialog open={open} onClose={onClose} title="Rename the chat">
@@ -154,7 +202,11 @@ function Rename({ open, session, onClose, onRename }: { open: boolean; session: 
           onClose();
         }}
       >
-        <Field label="Title">{(field) => <TextInput {...field} maxLength={200} value={title} onChange={(event) => setTitle(event.target.value)} />}</Field>
+        <Field label="Title">
+          {(field) => (
+            <TextInput {...field} maxLength={200} value={title} onChange={(event) => setTitle(event.target.value)} />
+          )}
+        </Field>
         <Button type="submit" look="primary" className="self-end">
           Rename
         </Button>

@@ -19,11 +19,23 @@ export const TurnView = memo(function TurnView({ turn, last }: { turn: Turn; las
     >
       <div className="mx-auto flex max-w-[760px] flex-col gap-3 py-4">
         {turn.user && (
-          <div className="max-w-[85%] self-end rounded-card bg-raised px-3 py-2 break-words whitespace-pre-wrap" data-user-message>
+          <div
+            className="max-w-[85%] self-end rounded-card bg-raised px-3 py-2 break-words whitespace-pre-wrap"
+            data-user-message
+          >
             {turn.user.text}
           </div>
         )}
-        {groupParts(turn.parts).map((group) => (Array.isArray(group) ? <Calls key={group[0]?.kind === "call" ? group[0].callId : ""} parts={group} turn={turn} /> : <PartView key={group.kind === "text" ? group.messageId : group.kind === "notice" ? group.id : group.callId} part={group} />))}
+        {groupParts(turn.parts).map((group) =>
+          Array.isArray(group) ? (
+            <Calls key={group[0]?.kind === "call" ? group[0].callId : ""} parts={group} turn={turn} />
+          ) : (
+            <PartView
+              key={group.kind === "text" ? group.messageId : group.kind === "notice" ? group.id : group.callId}
+              part={group}
+            />
+          ),
+        )}
         <TurnFoot turn={turn} last={last} />
       </div>
     </article>
@@ -49,7 +61,9 @@ function Calls({ parts, turn }: { parts: Part[]; turn: Turn }) {
         const call = part.kind === "call" ? turn.calls[part.callId] : undefined;
         if (!call) return null;
         const children = childrenOf(turn, call.id);
-        return <CallRow key={call.id} call={call} nested={children.length > 0 ? <FanOut calls={children} /> : undefined} />;
+        return (
+          <CallRow key={call.id} call={call} nested={children.length > 0 ? <FanOut calls={children} /> : undefined} />
+        );
       })}
     </div>
   );
@@ -67,7 +81,9 @@ function PartView({ part }: { part: Part }) {
   if (part.kind !== "text") return null;
   return (
     <div data-answer>
-      {part.reasoning && <p className="mb-2 border-l-2 border-line pl-3 text-13 whitespace-pre-wrap text-muted">{part.reasoning}</p>}
+      {part.reasoning && (
+        <p className="mb-2 border-l-2 border-line pl-3 text-13 whitespace-pre-wrap text-muted">{part.reasoning}</p>
+      )}
       <Markdown text={part.text} />
     </div>
   );
@@ -91,13 +107,18 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
   }
   const facts = [
     turn.durationMs !== null && formatDuration(turn.durationMs),
-    turn.usage && turn.usage.input_tokens + turn.usage.output_tokens > 0 && `${(turn.usage.input_tokens + turn.usage.output_tokens).toLocaleString("en-GB")} tokens`,
+    turn.usage &&
+      turn.usage.input_tokens + turn.usage.output_tokens > 0 &&
+      `${(turn.usage.input_tokens + turn.usage.output_tokens).toLocaleString("en-GB")} tokens`,
     turn.model && !turn.model.builtin && turn.model.model,
   ].filter(Boolean);
   return (
     <div className="flex flex-col gap-1">
       {turn.outcome && turn.outcome !== "answered" && (
-        <p className="flex items-start gap-2 rounded-control border border-line px-3 py-2 text-13" data-outcome={turn.outcome}>
+        <p
+          className="flex items-start gap-2 rounded-control border border-line px-3 py-2 text-13"
+          data-outcome={turn.outcome}
+        >
           <Info aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
           <span>
             {OUTCOMES[turn.outcome]} {turn.reason}

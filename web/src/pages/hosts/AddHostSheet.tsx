@@ -37,7 +37,10 @@ function Steps({ onClose }: { onClose: () => void }) {
   const [seconds, setSeconds] = useState(900);
   const [token, setToken] = useState<NewEnrollmentToken | null>(null);
   const parsed = parseLabels(labels);
-  const create = useMutation({ mutationFn: () => api.createEnrollmentToken(parsed.labels, seconds), onSuccess: setToken });
+  const create = useMutation({
+    mutationFn: () => api.createEnrollmentToken(parsed.labels, seconds),
+    onSuccess: setToken,
+  });
   return (
     <ol className="flex flex-col gap-6">
       <Step number={1} title="Labels" done={token !== null}>
@@ -48,12 +51,29 @@ function Steps({ onClose }: { onClose: () => void }) {
             if (!parsed.problem) create.mutate();
           }}
         >
-          <Field label="Labels of the new host" error={parsed.problem} hint="For example role=db, site=fra. You can change them later.">
-            {(field) => <TextInput {...field} className="font-mono" disabled={token !== null} value={labels} onChange={(event) => setLabels(event.target.value)} />}
+          <Field
+            label="Labels of the new host"
+            error={parsed.problem}
+            hint="For example role=db, site=fra. You can change them later."
+          >
+            {(field) => (
+              <TextInput
+                {...field}
+                className="font-mono"
+                disabled={token !== null}
+                value={labels}
+                onChange={(event) => setLabels(event.target.value)}
+              />
+            )}
           </Field>
           <Field label="The command works for">
             {(field) => (
-              <Select {...field} disabled={token !== null} value={seconds} onChange={(event) => setSeconds(Number(event.target.value))}>
+              <Select
+                {...field}
+                disabled={token !== null}
+                value={seconds}
+                onChange={(event) => setSeconds(Number(event.target.value))}
+              >
                 {LIFETIMES.map((each) => (
                   <option key={each.seconds} value={each.seconds}>
                     {each.word}
@@ -80,14 +100,18 @@ function Steps({ onClose }: { onClose: () => void }) {
       <Step number={2} title="Run this on the host, as root" done={false} waiting={!token}>
         {token && (
           <div className="flex flex-col gap-2">
-            <div className="relative rounded-control border border-line bg-bg p-3 pr-10 font-mono text-12 break-all" data-enroll-command>
+            <div
+              className="relative rounded-control border border-line bg-bg p-3 pr-10 font-mono text-12 break-all"
+              data-enroll-command
+            >
               {token.command}
               <div className="absolute top-1.5 right-1.5">
                 <CopyButton text={token.command} label="Copy the command" tipSide="left" />
               </div>
             </div>
             <p className="text-12 break-all text-muted">
-              It works once. The host checks that it talks to this manager by the key <span className="font-mono">{token.ca_pin}</span>
+              It works once. The host checks that it talks to this manager by the key{" "}
+              <span className="font-mono">{token.ca_pin}</span>
             </p>
           </div>
         )}
@@ -108,10 +132,25 @@ function Steps({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Step({ number, title, done, waiting, children }: { number: number; title: string; done: boolean; waiting?: boolean; children?: ReactNode }) {
+function Step({
+  number,
+  title,
+  done,
+  waiting,
+  children,
+}: {
+  number: number;
+  title: string;
+  done: boolean;
+  waiting?: boolean;
+  children?: ReactNode;
+}) {
   return (
     <li className={cx("flex gap-3", waiting && "text-muted")}>
-      <span aria-hidden className="flex size-6 shrink-0 items-center justify-center rounded-full border border-line text-12 tabular">
+      <span
+        aria-hidden
+        className="flex size-6 shrink-0 items-center justify-center rounded-full border border-line text-12 tabular"
+      >
         {done ? <CircleCheck size={14} className="text-safe" /> : number}
       </span>
       <div className="min-w-0 flex-1">
@@ -136,7 +175,12 @@ function Waiting({ token, onAgain, onClose }: { token: NewEnrollmentToken; onAga
           {host ? `${host.name} is ${host.state === "online" ? "online" : "enrolled"}` : "The host is enrolled"}
         </p>
         <div className="flex gap-2">
-          <Link to="/hosts/$hostId" params={{ hostId: String(edge) }} onClick={onClose} className="inline-flex h-8 items-center rounded-control border border-line bg-raised px-3 text-13 font-medium">
+          <Link
+            to="/hosts/$hostId"
+            params={{ hostId: String(edge) }}
+            onClick={onClose}
+            className="inline-flex h-8 items-center rounded-control border border-line bg-raised px-3 text-13 font-medium"
+          >
             Open it
           </Link>
           <Button look="quiet" onClick={onAgain}>
@@ -150,7 +194,8 @@ function Waiting({ token, onAgain, onClose }: { token: NewEnrollmentToken; onAga
     return (
       <div role="status" className="flex flex-col items-start gap-3">
         <p className="flex items-center gap-2 text-mutating">
-          <TimerOff aria-hidden size={16} /> {state?.state === "revoked" ? "The command was withdrawn." : "The command ran out."}
+          <TimerOff aria-hidden size={16} />{" "}
+          {state?.state === "revoked" ? "The command was withdrawn." : "The command ran out."}
         </p>
         <Button onClick={onAgain}>Make a new one</Button>
       </div>

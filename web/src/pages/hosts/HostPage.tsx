@@ -12,8 +12,8 @@ import { Id } from "../../components/Copy";
 import { Card, Facts, Page } from "../../components/Page";
 import { Meter, Spark } from "../../components/Spark";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
-import { Tabs } from "../../components/Tabs";
 import { shownCall } from "../../components/shown-call";
+import { Tabs } from "../../components/Tabs";
 import { Time } from "../../components/Time";
 import { Chip, ClassWord, HostStateWord, Labels } from "../../components/Words";
 import { loadsOf, noteLoads } from "../../lib/load-history";
@@ -33,7 +33,8 @@ export function HostPage() {
     if (host) noteLoads([host], query.dataUpdatedAt);
   }, [host, query.dataUpdatedAt]);
 
-  if (query.error) return <Failed what="This host could not be read." error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error)
+    return <Failed what="This host could not be read." error={query.error} onRetry={() => void query.refetch()} />;
   if (!host) return <SkeletonRows />;
   return (
     <Page
@@ -46,7 +47,14 @@ export function HostPage() {
         </span>
       }
       actions={<Labels labels={host.labels} />}
-      below={<Tabs label={`Parts of ${host.name}`} tabs={HOST_TABS.map((each) => ({ id: each, name: WORDS[each] }))} current={tab} onChange={(next) => void navigate({ search: { tab: next === "overview" ? undefined : next } })} />}
+      below={
+        <Tabs
+          label={`Parts of ${host.name}`}
+          tabs={HOST_TABS.map((each) => ({ id: each, name: WORDS[each] }))}
+          current={tab}
+          onChange={(next) => void navigate({ search: { tab: next === "overview" ? undefined : next } })}
+        />
+      }
     >
       <div className="flex flex-col gap-4 p-4 md:p-6">
         {host.state === "quarantined" && <Quarantine host={host} />}
@@ -75,8 +83,24 @@ function Overview({ host }: { host: HostDetail }) {
       {host.notes.map((note) => (
         <Note key={note} text={note} />
       ))}
-      <div className="grid gap-4 lg:grid-cols-2">
-        <Load host={host} />
+      <div className="grid items-start gap-4 xl:grid-cols-[1fr_400px]">
+        <div className="flex min-w-0 flex-col gap-4">
+          <Load host={host} />
+          <Card
+            title="Recent calls"
+            actions={
+              <Link
+                to="/admin/audit"
+                search={{ edge: host.id }}
+                className="text-12 text-accent-text underline underline-offset-2"
+              >
+                All in the audit
+              </Link>
+            }
+          >
+            <HostCalls id={host.id} limit={8} />
+          </Card>
+        </div>
         <Card title="Identity">
           <div className="p-4">
             <Facts
@@ -91,11 +115,14 @@ function Overview({ host }: { host: HostDetail }) {
                 ["Connected", host.connected_at && <Time at={host.connected_at} />],
                 ["Last seen", host.last_seen_at && <Time at={host.last_seen_at} />],
                 ["Enrolled", <Time key="enrolled" at={host.created_at} />],
-                ["Certificate", host.certificate && (
-                  <span key="certificate">
-                    <Id id={host.certificate.serial} /> until <Time at={host.certificate.not_after} />
-                  </span>
-                )],
+                [
+                  "Certificate",
+                  host.certificate && (
+                    <span key="certificate">
+                      <Id id={host.certificate.serial} /> until <Time at={host.certificate.not_after} />
+                    </span>
+                  ),
+                ],
                 ["Instance", host.instance && <Id key="instance" id={host.instance} />],
                 ["Boot", host.boot_id && <Id key="boot" id={host.boot_id} />],
               ]}
@@ -103,16 +130,6 @@ function Overview({ host }: { host: HostDetail }) {
           </div>
         </Card>
       </div>
-      <Card
-        title="Recent calls"
-        actions={
-          <Link to="/admin/audit" search={{ edge: host.id }} className="text-12 text-accent-text underline underline-offset-2">
-            All in the audit
-          </Link>
-        }
-      >
-        <HostCalls id={host.id} limit={8} />
-      </Card>
     </>
   );
 }
@@ -128,7 +145,14 @@ function Load({ host }: { host: HostDetail }) {
     <Card
       title="Load"
       actions={
-        <Button size="small" look="quiet" icon={Gauge} busy={measure.isPending} reason={host.state === "online" ? null : "The host is not online"} onClick={() => measure.mutate()}>
+        <Button
+          size="small"
+          look="quiet"
+          icon={Gauge}
+          busy={measure.isPending}
+          reason={host.state === "online" ? null : "The host is not online"}
+          onClick={() => measure.mutate()}
+        >
           Measure in detail
         </Button>
       }
@@ -149,7 +173,9 @@ function Load({ host }: { host: HostDetail }) {
             </div>
           </>
         ) : (
-          <p className="text-13 text-muted">{host.state === "online" ? "Nothing was measured yet." : "Known while the host is online."}</p>
+          <p className="text-13 text-muted">
+            {host.state === "online" ? "Nothing was measured yet." : "Known while the host is online."}
+          </p>
         )}
         {measure.error && (
           <p role="alert" className="text-13 text-danger-text">
@@ -163,19 +189,38 @@ function Load({ host }: { host: HostDetail }) {
 }
 
 function HostSkills({ host }: { host: HostDetail }) {
-  if (host.skills.length === 0) return <Empty icon={Info} title="Nothing is known of its skills">The host tells its skills when it connects.</Empty>;
+  if (host.skills.length === 0)
+    return (
+      <Empty icon={Info} title="Nothing is known of its skills">
+        The host tells its skills when it connects.
+      </Empty>
+    );
   return (
     <Card>
       <ul className="text-13">
         {host.skills.map((skill) => (
-          <li key={skill.key} className="relative flex min-h-10 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line/60 px-4 py-1 last:border-b-0 hover:bg-raised/50">
-            <Link to="/skills/$scope/$key" params={{ scope: "host", key: skill.key }} data-row className="w-44 font-mono text-12 font-medium after:absolute after:inset-0">
+          <li
+            key={skill.key}
+            className="relative flex min-h-10 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line/60 px-4 py-1 last:border-b-0 hover:bg-raised/50"
+          >
+            <Link
+              to="/skills/$scope/$key"
+              params={{ scope: "host", key: skill.key }}
+              data-row
+              className="w-44 font-mono text-12 font-medium after:absolute after:inset-0"
+            >
               {skill.key}
             </Link>
             <span className="w-24">
               <ClassWord value={skill.class} />
             </span>
-            <span className="min-w-0 flex-1">{skill.unmet.length === 0 ? <span className="text-muted">available</span> : <span className="text-mutating">not here: needs {skill.unmet.join(", ")}</span>}</span>
+            <span className="min-w-0 flex-1">
+              {skill.unmet.length === 0 ? (
+                <span className="text-muted">available</span>
+              ) : (
+                <span className="text-mutating">not here: needs {skill.unmet.join(", ")}</span>
+              )}
+            </span>
             <Chip>{skill.source}</Chip>
           </li>
         ))}
@@ -186,8 +231,14 @@ function HostSkills({ host }: { host: HostDetail }) {
 
 function HostCalls({ id, limit }: { id: number; limit: number }) {
   const calls = useQuery(recentCallsQuery({ edge: id }, limit));
-  if (calls.error) return <Failed what="The calls could not be read." error={calls.error} onRetry={() => void calls.refetch()} />;
+  if (calls.error)
+    return <Failed what="The calls could not be read." error={calls.error} onRetry={() => void calls.refetch()} />;
   if (!calls.data) return <SkeletonRows rows={3} />;
-  if (calls.data.length === 0) return <Empty icon={ScrollText} title="No calls on this host yet">Every call that runs here, from a chat, a form or the command line, is listed.</Empty>;
+  if (calls.data.length === 0)
+    return (
+      <Empty icon={ScrollText} title="No calls on this host yet">
+        Every call that runs here, from a chat, a form or the command line, is listed.
+      </Empty>
+    );
   return <CallList calls={calls.data} host={false} />;
 }

@@ -20,7 +20,11 @@ export function HostSettings({ host }: { host: HostDetail }) {
   const [labels, setLabels] = useState(formatLabels(host.labels));
   const [asking, setAsking] = useState<"revoke" | "delete" | null>(null);
   const parsed = parseLabels(labels);
-  const refresh = () => Promise.all([client.invalidateQueries({ queryKey: ["hosts"] }), client.invalidateQueries({ queryKey: ["host", host.id] })]);
+  const refresh = () =>
+    Promise.all([
+      client.invalidateQueries({ queryKey: ["hosts"] }),
+      client.invalidateQueries({ queryKey: ["host", host.id] }),
+    ]);
   const save = useMutation({
     mutationFn: () => api.updateHost(host.id, { name: name.trim(), labels: parsed.labels }),
     onSuccess: async () => {
@@ -45,9 +49,20 @@ export function HostSettings({ host }: { host: HostDetail }) {
     <div className="flex max-w-2xl flex-col gap-4">
       <Card title="Name and labels">
         <form onSubmit={submit} className="flex flex-col gap-3 p-4">
-          <Field label="Name">{(field) => <TextInput {...field} maxLength={120} value={name} onChange={(event) => setName(event.target.value)} />}</Field>
+          <Field label="Name">
+            {(field) => (
+              <TextInput {...field} maxLength={120} value={name} onChange={(event) => setName(event.target.value)} />
+            )}
+          </Field>
           <Field label="Labels" error={parsed.problem} hint="For example role=db, site=fra">
-            {(field) => <TextInput {...field} className="font-mono" value={labels} onChange={(event) => setLabels(event.target.value)} />}
+            {(field) => (
+              <TextInput
+                {...field}
+                className="font-mono"
+                value={labels}
+                onChange={(event) => setLabels(event.target.value)}
+              />
+            )}
           </Field>
           {save.error && (
             <p role="alert" className="text-13 text-danger-text">
@@ -61,7 +76,9 @@ export function HostSettings({ host }: { host: HostDetail }) {
       </Card>
       <Card title="Certificate">
         <div className="flex flex-wrap items-center justify-between gap-3 p-4 text-13">
-          <p className="min-w-0 flex-1 text-muted">If its certificate ran out while it was off, the host may rejoin by proving its old key.</p>
+          <p className="min-w-0 flex-1 text-muted">
+            If its certificate ran out while it was off, the host may rejoin by proving its old key.
+          </p>
           <Button busy={rejoin.isPending} reason={adminOnly} onClick={() => rejoin.mutate()}>
             Allow to rejoin
           </Button>
@@ -70,13 +87,21 @@ export function HostSettings({ host }: { host: HostDetail }) {
       <Card title="Take it away">
         <div className="flex flex-col gap-3 p-4 text-13">
           <div className="flex flex-wrap items-center justify-between gap-3">
-            <p className="min-w-0 flex-1 text-muted">Revoking ends its connection at once; its certificate is never accepted again.</p>
-            <Button look="danger" reason={adminOnly ?? (host.state === "revoked" ? "It is revoked already" : null)} onClick={() => setAsking("revoke")}>
+            <p className="min-w-0 flex-1 text-muted">
+              Revoking ends its connection at once; its certificate is never accepted again.
+            </p>
+            <Button
+              look="danger"
+              reason={adminOnly ?? (host.state === "revoked" ? "It is revoked already" : null)}
+              onClick={() => setAsking("revoke")}
+            >
               Revoke
             </Button>
           </div>
           <div className="flex flex-wrap items-center justify-between gap-3">
-            <p className="min-w-0 flex-1 text-muted">Removing also takes it off the list. The record of its calls stays in the audit.</p>
+            <p className="min-w-0 flex-1 text-muted">
+              Removing also takes it off the list. The record of its calls stays in the audit.
+            </p>
             <Button look="danger" reason={adminOnly} onClick={() => setAsking("delete")}>
               Remove
             </Button>

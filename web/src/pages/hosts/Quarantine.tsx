@@ -23,7 +23,10 @@ export function Quarantine({ host }: { host: HostDetail }) {
       <div className="flex min-w-0 flex-1 flex-col gap-3">
         <div>
           <h2 className="font-medium">This host is quarantined</h2>
-          <p className="text-13 text-muted">{host.state_reason ?? "Something about its identity is not right."} No call runs on it until an admin decides which instance is the true one.</p>
+          <p className="text-13 text-muted">
+            {host.state_reason ?? "Something about its identity is not right."} No call runs on it until an admin
+            decides which instance is the true one.
+          </p>
         </div>
         <form
           className="flex flex-wrap items-end gap-2"
@@ -33,7 +36,16 @@ export function Quarantine({ host }: { host: HostDetail }) {
           }}
         >
           <div className="w-72 max-w-full">
-            <Field label="Instance to keep">{(field) => <TextInput {...field} className="font-mono" value={instance} onChange={(event) => setInstance(event.target.value)} />}</Field>
+            <Field label="Instance to keep">
+              {(field) => (
+                <TextInput
+                  {...field}
+                  className="font-mono"
+                  value={instance}
+                  onChange={(event) => setInstance(event.target.value)}
+                />
+              )}
+            </Field>
           </div>
           <Button type="submit" busy={resolve.isPending} reason={reason} disabled={!instance}>
             Keep this one

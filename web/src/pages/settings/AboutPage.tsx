@@ -9,7 +9,9 @@ export function AboutPage() {
   return (
     <Page title="About">
       <div className="flex max-w-3xl flex-col gap-4 px-4 pb-6 md:px-6">
-        {about.error && <Failed what="This page could not be read." error={about.error} onRetry={() => void about.refetch()} />}
+        {about.error && (
+          <Failed what="This page could not be read." error={about.error} onRetry={() => void about.refetch()} />
+        )}
         {about.isPending && <SkeletonRows rows={3} />}
         {about.data && (
           <>

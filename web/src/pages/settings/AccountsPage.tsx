@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { Page, Card } from "../../components/Page";
 import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
+import { Card, Page } from "../../components/Page";
 import { useMe } from "../../frame/session";
 import { may } from "../../lib/may";
 import { ChangePasswordForm } from "../signin/ChangePasswordPage";
@@ -17,7 +17,8 @@ export function AccountsPage() {
         <Card title="You">
           <div className="flex flex-wrap items-center justify-between gap-3 p-4 text-13">
             <p>
-              <span className="font-medium">{me.user.display_name || me.user.name}</span> <span className="text-muted">{me.user.roles.join(", ")}</span>
+              <span className="font-medium">{me.user.display_name || me.user.name}</span>{" "}
+              <span className="text-muted">{me.user.roles.join(", ")}</span>
             </p>
             <Button onClick={() => setChanging(true)}>Change your password</Button>
           </div>

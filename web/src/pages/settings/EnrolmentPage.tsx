@@ -25,8 +25,12 @@ export function EnrolmentPage() {
   return (
     <Page title="Enrolment" actions={button}>
       <div className="flex max-w-3xl flex-col gap-3 px-4 pb-6 md:px-6">
-        <p className="text-13 text-muted">A token lets one host enrol, once, within an hour at most. Open ones can be withdrawn.</p>
-        {tokens.error && <Failed what="The tokens could not be read." error={tokens.error} onRetry={() => void tokens.refetch()} />}
+        <p className="text-13 text-muted">
+          A token lets one host enrol, once, within an hour at most. Open ones can be withdrawn.
+        </p>
+        {tokens.error && (
+          <Failed what="The tokens could not be read." error={tokens.error} onRetry={() => void tokens.refetch()} />
+        )}
         {tokens.isPending && <SkeletonRows rows={3} />}
         {tokens.data?.length === 0 && (
           <Empty icon={KeyRound} title="No enrolment tokens">

@@ -16,8 +16,17 @@ import { useMe } from "../../frame/session";
 import { formatDuration } from "../../lib/format";
 import { may } from "../../lib/may";
 
-const KINDS: Record<ModelKind, string> = { builtin: "Built-in router", openai_chat: "OpenAI-compatible chat completions", anthropic: "Anthropic Messages" };
-const SOURCES: Record<Model["source"], string> = { builtin: "compiled in", config: "configuration file", environment: "environment", database: "added here" };
+const KINDS: Record<ModelKind, string> = {
+  builtin: "Built-in router",
+  openai_chat: "OpenAI-compatible chat completions",
+  anthropic: "Anthropic Messages",
+};
+const SOURCES: Record<Model["source"], string> = {
+  builtin: "compiled in",
+  config: "configuration file",
+  environment: "environment",
+  database: "added here",
+};
 
 export function ModelsPage() {
   const reason = may.administer(useMe());
@@ -33,8 +42,13 @@ export function ModelsPage() {
       }
     >
       <div className="flex max-w-3xl flex-col gap-3 px-4 pb-6 md:px-6">
-        <p className="text-13 text-muted">Chats use the default unless a chat says otherwise. A model never gets a key to a host: it proposes calls, the gate decides.</p>
-        {models.error && <Failed what="The models could not be read." error={models.error} onRetry={() => void models.refetch()} />}
+        <p className="text-13 text-muted">
+          Chats use the default unless a chat says otherwise. A model never gets a key to a host: it proposes calls, the
+          gate decides.
+        </p>
+        {models.error && (
+          <Failed what="The models could not be read." error={models.error} onRetry={() => void models.refetch()} />
+        )}
         {models.isPending && <SkeletonRows rows={3} height={64} />}
         {models.data?.map((model) => (
           <ModelCard key={model.name} model={model} reason={reason} />
@@ -65,7 +79,13 @@ function ModelCard({ model, reason }: { model: Model; reason: string | null }) {
           {model.default && <Chip className="border-accent/60 text-text">default</Chip>}
           <span className="text-12 text-muted">{SOURCES[model.source] ?? model.source}</span>
           <span className="ml-auto flex flex-wrap gap-2">
-            <Button size="small" icon={FlaskConical} busy={test.isPending} reason={reason} onClick={() => test.mutate()}>
+            <Button
+              size="small"
+              icon={FlaskConical}
+              busy={test.isPending}
+              reason={reason}
+              onClick={() => test.mutate()}
+            >
               Test
             </Button>
             {!model.default && (
@@ -82,7 +102,9 @@ function ModelCard({ model, reason }: { model: Model; reason: string | null }) {
         </div>
         <p className="text-13 text-muted">
           {KINDS[model.kind] ?? model.kind}
-          {model.kind === "builtin" ? ": rules that match words to the catalogue. Not a language model; it works offline and costs nothing." : ""}
+          {model.kind === "builtin"
+            ? ": rules that match words to the catalogue. Not a language model; it works offline and costs nothing."
+            : ""}
         </p>
         {model.kind !== "builtin" && (
           <p className="font-mono text-12 break-all text-muted">
@@ -96,7 +118,11 @@ function ModelCard({ model, reason }: { model: Model; reason: string | null }) {
         )}
         {test.data && (
           <p role="status" className="flex items-start gap-2 text-13" data-model-test={test.data.ok ? "ok" : "failed"}>
-            {test.data.ok ? <CircleCheck aria-hidden size={14} className="mt-[3px] shrink-0 text-safe" /> : <CircleX aria-hidden size={14} className="mt-[3px] shrink-0 text-dangerous" />}
+            {test.data.ok ? (
+              <CircleCheck aria-hidden size={14} className="mt-[3px] shrink-0 text-safe" />
+            ) : (
+              <CircleX aria-hidden size={14} className="mt-[3px] shrink-0 text-dangerous" />
+            )}
             <span className="min-w-0 break-words">
               {test.data.ok
                 ? `Answered in ${formatDuration(test.data.latency_ms)}${test.data.tool_call ? " and called a tool" : ", but called no tool"}${test.data.usage ? ` (${test.data.usage.input_tokens} + ${test.data.usage.output_tokens} tokens)` : ""}.`
@@ -129,7 +155,14 @@ function AddModel({ onDone }: { onDone: () => void }) {
   const [baseUrl, setBaseUrl] = useState("");
   const [key, setKey] = useState("");
   const add = useMutation({
-    mutationFn: () => api.createModel({ name: name.trim(), kind, model: model.trim(), ...(baseUrl ? { base_url: baseUrl.trim() } : {}), ...(key ? { api_key: key } : {}) }),
+    mutationFn: () =>
+      api.createModel({
+        name: name.trim(),
+        kind,
+        model: model.trim(),
+        ...(baseUrl ? { base_url: baseUrl.trim() } : {}),
+        ...(key ? { api_key: key } : {}),
+      }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: modelsQuery.queryKey });
       onDone();
@@ -152,12 +185,45 @@ function AddModel({ onDone }: { onDone: () => void }) {
       <Field label="Name" hint="How it is called here.">
         {(field) => <TextInput {...field} required value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field label="Model">{(field) => <TextInput {...field} required className="font-mono" value={model} onChange={(event) => setModel(event.target.value)} />}</Field>
-      <Field label="Address" hint={kind === "openai_chat" ? "For example http://127.0.0.1:11434/v1 for Ollama." : "Left empty: the provider's own."}>
-        {(field) => <TextInput {...field} type="url" className="font-mono" value={baseUrl} onChange={(event) => setBaseUrl(event.target.value)} />}
+      <Field label="Model">
+        {(field) => (
+          <TextInput
+            {...field}
+            required
+            className="font-mono"
+            value={model}
+            onChange={(event) => setModel(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="Address"
+        hint={
+          kind === "openai_chat"
+            ? "For example http://127.0.0.1:11434/v1 for Ollama."
+            : "Left empty: the provider's own."
+        }
+      >
+        {(field) => (
+          <TextInput
+            {...field}
+            type="url"
+            className="font-mono"
+            value={baseUrl}
+            onChange={(event) => setBaseUrl(event.target.value)}
+          />
+        )}
       </Field>
       <Field label="Key" hint="Kept encrypted; never shown again.">
-        {(field) => <TextInput {...field} type="password" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />}
+        {(field) => (
+          <TextInput
+            {...field}
+            type="password"
+            autoComplete="off"
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        )}
       </Field>
       {add.error && (
         <p role="alert" className="text-13 text-danger-text">

@@ -20,7 +20,12 @@ export function SettingsPage() {
               <Link
                 to={part.to}
                 aria-current={path === part.to ? "page" : undefined}
-                className={cx("flex h-8 items-center rounded-control px-3 text-13 whitespace-nowrap", path === part.to ? "bg-raised font-medium text-text" : "text-muted hover:bg-raised/60 hover:text-text")}
+                className={cx(
+                  "flex h-8 items-center rounded-control px-3 text-13 whitespace-nowrap",
+                  path === part.to
+                    ? "bg-raised font-medium text-text"
+                    : "text-muted hover:bg-raised/60 hover:text-text",
+                )}
               >
                 {part.name}
               </Link>

@@ -27,9 +27,15 @@ export function Tokens() {
         </Button>
       }
     >
-      {tokens.error && <Failed what="The tokens could not be read." error={tokens.error} onRetry={() => void tokens.refetch()} />}
+      {tokens.error && (
+        <Failed what="The tokens could not be read." error={tokens.error} onRetry={() => void tokens.refetch()} />
+      )}
       {tokens.isPending && <SkeletonRows rows={2} />}
-      {tokens.data?.length === 0 && <p className="p-4 text-13 text-muted">For programs that use the API in your name, with less than your rights. A token never approves anything.</p>}
+      {tokens.data?.length === 0 && (
+        <p className="p-4 text-13 text-muted">
+          For programs that use the API in your name, with less than your rights. A token never approves anything.
+        </p>
+      )}
       <ul className="text-13">
         {tokens.data?.map((token) => (
           <TokenRow key={token.id} token={token} />
@@ -48,15 +54,32 @@ function TokenRow({ token }: { token: ApiToken }) {
   return (
     <li className="flex min-h-11 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line/60 px-4 py-1 last:border-b-0">
       <span className="min-w-32 flex-1">
-        <span className="font-medium">{token.name}</span> {token.prefix && <span className="font-mono text-12 text-muted">{token.prefix}…</span>}
+        <span className="font-medium">{token.name}</span>{" "}
+        {token.prefix && <span className="font-mono text-12 text-muted">{token.prefix}…</span>}
       </span>
       <span className="flex flex-wrap gap-1">
         {token.scopes.map((scope) => (
           <Chip key={scope}>{scope}</Chip>
         ))}
       </span>
-      <span className="num w-40 text-12 text-muted max-md:hidden">{token.last_used_at ? <>used <Time at={token.last_used_at} /></> : "never used"}</span>
-      <span className="num w-40 text-12 text-muted max-md:hidden">{token.expires_at ? <>until <Time at={token.expires_at} /></> : "no end"}</span>
+      <span className="num w-40 text-12 text-muted max-md:hidden">
+        {token.last_used_at ? (
+          <>
+            used <Time at={token.last_used_at} />
+          </>
+        ) : (
+          "never used"
+        )}
+      </span>
+      <span className="num w-40 text-12 text-muted max-md:hidden">
+        {token.expires_at ? (
+          <>
+            until <Time at={token.expires_at} />
+          </>
+        ) : (
+          "no end"
+        )}
+      </span>
       <Button size="small" look="danger" onClick={() => setAsking(true)}>
         Revoke
       </Button>
@@ -82,7 +105,8 @@ function TokenForm({ onDone }: { onDone: () => void }) {
   const [scopes, setScopes] = useState<string[]>([TOKEN_SCOPES[0]?.scope ?? ""]);
   const [days, setDays] = useState("90");
   const make = useMutation({
-    mutationFn: () => api.createToken({ name: name.trim(), scopes, ...(days ? { expires_in_days: Number(days) } : {}) }),
+    mutationFn: () =>
+      api.createToken({ name: name.trim(), scopes, ...(days ? { expires_in_days: Number(days) } : {}) }),
     onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
   });
   const submit = (event: FormEvent) => {
@@ -118,7 +142,9 @@ function TokenForm({ onDone }: { onDone: () => void }) {
             label={what}
             hint={<span className="font-mono">{scope}</span>}
             checked={scopes.includes(scope)}
-            onChange={(event) => setScopes(event.target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))}
+            onChange={(event) =>
+              setScopes(event.target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
+            }
           />
         ))}
       </fieldset>

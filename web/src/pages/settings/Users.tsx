@@ -35,7 +35,9 @@ export function Users() {
         </Button>
       }
     >
-      {users.error && <Failed what="The accounts could not be read." error={users.error} onRetry={() => void users.refetch()} />}
+      {users.error && (
+        <Failed what="The accounts could not be read." error={users.error} onRetry={() => void users.refetch()} />
+      )}
       {users.isPending && <SkeletonRows rows={3} />}
       <ul className="text-13">
         {users.data?.map((user) => (
@@ -62,7 +64,8 @@ function UserRow({ user }: { user: User }) {
   return (
     <li className="flex min-h-11 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line/60 px-4 py-1 last:border-b-0">
       <span className="min-w-32 flex-1">
-        <span className="font-medium">{user.name}</span> {user.display_name && <span className="text-muted">{user.display_name}</span>}
+        <span className="font-medium">{user.name}</span>{" "}
+        {user.display_name && <span className="text-muted">{user.display_name}</span>}
         {user.disabled && <span className="text-mutating"> disabled</span>}
       </span>
       <span className="flex flex-wrap gap-1">
@@ -70,11 +73,18 @@ function UserRow({ user }: { user: User }) {
           <Chip key={role}>{role}</Chip>
         ))}
       </span>
-      <span className="num w-32 text-12 text-muted max-md:hidden">{user.last_sign_in_at ? <Time at={user.last_sign_in_at} /> : "never signed in"}</span>
+      <span className="num w-32 text-12 text-muted max-md:hidden">
+        {user.last_sign_in_at ? <Time at={user.last_sign_in_at} /> : "never signed in"}
+      </span>
       <Popover
         label={`Actions for ${user.name}`}
         button={(button) => (
-          <button type="button" {...button} aria-label={`Actions for ${user.name}`} className="flex size-8 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-text">
+          <button
+            type="button"
+            {...button}
+            aria-label={`Actions for ${user.name}`}
+            className="flex size-8 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-text"
+          >
             <Ellipsis aria-hidden size={16} />
           </button>
         )}
@@ -85,10 +95,19 @@ function UserRow({ user }: { user: User }) {
         <MenuItem icon={<KeyRound aria-hidden size={14} />} onSelect={() => setAsking("password")}>
           New password…
         </MenuItem>
-        <MenuItem icon={<UserRoundX aria-hidden size={14} />} disabled={user.id === me.user.id} onSelect={() => update.mutate({ disabled: !user.disabled })}>
+        <MenuItem
+          icon={<UserRoundX aria-hidden size={14} />}
+          disabled={user.id === me.user.id}
+          onSelect={() => update.mutate({ disabled: !user.disabled })}
+        >
           {user.disabled ? "Enable" : "Disable"}
         </MenuItem>
-        <MenuItem danger icon={<Trash2 aria-hidden size={14} />} disabled={user.id === me.user.id} onSelect={() => setAsking("delete")}>
+        <MenuItem
+          danger
+          icon={<Trash2 aria-hidden size={14} />}
+          disabled={user.id === me.user.id}
+          onSelect={() => setAsking("delete")}
+        >
           Delete…
         </MenuItem>
       </Popover>
@@ -135,7 +154,9 @@ function RoleBoxes({ roles, onChange }: { roles: Role[]; onChange: (roles: Role[
           label={role}
           hint={what}
           checked={roles.includes(role)}
-          onChange={(event) => onChange(event.target.checked ? [...roles, role] : roles.filter((each) => each !== role))}
+          onChange={(event) =>
+            onChange(event.target.checked ? [...roles, role] : roles.filter((each) => each !== role))
+          }
         />
       ))}
     </fieldset>
@@ -171,7 +192,17 @@ function PasswordForm({ onSave }: { onSave: (password: string) => void }) {
       }}
     >
       <Field label="First password" hint="They must change it when they sign in. At least 12 characters.">
-        {(field) => <TextInput {...field} type="password" required minLength={12} autoComplete="new-password" value={password} onChange={(event) => setPassword(event.target.value)} />}
+        {(field) => (
+          <TextInput
+            {...field}
+            type="password"
+            required
+            minLength={12}
+            autoComplete="new-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
       </Field>
       <Button type="submit" look="primary" className="self-end">
         Set
@@ -187,7 +218,13 @@ function UserForm({ onDone }: { onDone: () => void }) {
   const [password, setPassword] = useState("");
   const [roles, setRoles] = useState<Role[]>(["viewer"]);
   const add = useMutation({
-    mutationFn: () => api.createUser({ name: name.trim(), roles, password, ...(display.trim() ? { display_name: display.trim() } : {}) }),
+    mutationFn: () =>
+      api.createUser({
+        name: name.trim(),
+        roles,
+        password,
+        ...(display.trim() ? { display_name: display.trim() } : {}),
+      }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: usersQuery.queryKey });
       onDone();
@@ -199,12 +236,24 @@ function UserForm({ onDone }: { onDone: () => void }) {
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-3">
-      <Field label="Name">{(field) => <TextInput {...field} required value={name} onChange={(event) => setName(event.target.value)} />}</Field>
+      <Field label="Name">
+        {(field) => <TextInput {...field} required value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
       <Field label="Shown as" hint="Optional.">
         {(field) => <TextInput {...field} value={display} onChange={(event) => setDisplay(event.target.value)} />}
       </Field>
       <Field label="First password" hint="They must change it when they sign in. At least 12 characters.">
-        {(field) => <TextInput {...field} required minLength={12} type="password" autoComplete="new-password" value={password} onChange={(event) => setPassword(event.target.value)} />}
+        {(field) => (
+          <TextInput
+            {...field}
+            required
+            minLength={12}
+            type="password"
+            autoComplete="new-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
       </Field>
       <RoleBoxes roles={roles} onChange={setRoles} />
       {add.error && (

@@ -33,13 +33,44 @@ export function ChangePasswordForm({ onDone }: { onDone?: () => void }) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <Field label="Current password">
-        {(field) => <TextInput {...field} required type="password" autoComplete="current-password" value={current} onChange={(event) => setCurrent(event.target.value)} />}
+        {(field) => (
+          <TextInput
+            {...field}
+            required
+            type="password"
+            autoComplete="current-password"
+            value={current}
+            onChange={(event) => setCurrent(event.target.value)}
+          />
+        )}
       </Field>
-      <Field label="New password" error={tried ? tooShort : null} hint={tried && tooShort ? undefined : `At least ${LEAST_CHARACTERS} characters; a few words are good.`}>
-        {(field) => <TextInput {...field} required type="password" autoComplete="new-password" value={next} onChange={(event) => setNext(event.target.value)} />}
+      <Field
+        label="New password"
+        error={tried ? tooShort : null}
+        hint={tried && tooShort ? undefined : `At least ${LEAST_CHARACTERS} characters; a few words are good.`}
+      >
+        {(field) => (
+          <TextInput
+            {...field}
+            required
+            type="password"
+            autoComplete="new-password"
+            value={next}
+            onChange={(event) => setNext(event.target.value)}
+          />
+        )}
       </Field>
       <Field label="New password again" error={tried ? differs : null}>
-        {(field) => <TextInput {...field} required type="password" autoComplete="new-password" value={again} onChange={(event) => setAgain(event.target.value)} />}
+        {(field) => (
+          <TextInput
+            {...field}
+            required
+            type="password"
+            autoComplete="new-password"
+            value={again}
+            onChange={(event) => setAgain(event.target.value)}
+          />
+        )}
       </Field>
       {change.error && (
         <p role="alert" className="text-13 text-danger-text">
@@ -55,7 +86,10 @@ export function ChangePasswordForm({ onDone }: { onDone?: () => void }) {
 
 export function ChangePasswordPage({ forced }: { forced?: boolean }) {
   return (
-    <Sheet title="Choose a password" lead={forced ? "The first password was for one use. Choose your own to go on." : "It takes effect at once."}>
+    <Sheet
+      title="Choose a password"
+      lead={forced ? "The first password was for one use. Choose your own to go on." : "It takes effect at once."}
+    >
       <ChangePasswordForm />
     </Sheet>
   );

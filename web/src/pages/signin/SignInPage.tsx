@@ -23,13 +23,28 @@ export function SignInPage() {
       <form onSubmit={submit} className="flex flex-col gap-4">
         <Field label="Name">
           {(field) => (
-            // biome-ignore lint/a11y/noAutofocus: the page has one purpose
-            <TextInput {...field} autoFocus required name="username" autoComplete="username" value={name} onChange={(event) => setName(event.target.value)} />
+            <TextInput
+              {...field}
+              autoFocus
+              required
+              name="username"
+              autoComplete="username"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
           )}
         </Field>
         <Field label="Password">
           {(field) => (
-            <TextInput {...field} required type="password" name="password" autoComplete="current-password" value={password} onChange={(event) => setPassword(event.target.value)} />
+            <TextInput
+              {...field}
+              required
+              type="password"
+              name="password"
+              autoComplete="current-password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
           )}
         </Field>
         {signIn.error && (

@@ -17,7 +17,9 @@ export function RunForm({ capability }: { capability: Capability }) {
   const [call, setCall] = useState<RunCall>(() => ({
     tool: capability.key,
     scope: capability.scope,
-    ...(capability.scope === "host" ? { edge_id: capability.hosts.find((host) => host.online && host.unmet.length === 0)?.edge_id } : {}),
+    ...(capability.scope === "host"
+      ? { edge_id: capability.hosts.find((host) => host.online && host.unmet.length === 0)?.edge_id }
+      : {}),
     args: defaults(capability.params),
   }));
   const abort = useRef<AbortController | null>(null);
@@ -36,9 +38,7 @@ export function RunForm({ capability }: { capability: Capability }) {
           {capability.refused_reason && (
             <p className="flex items-start gap-2 rounded-control border border-line bg-bg px-3 py-2 text-13">
               <Ban aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
-              <span>
-                A call will be refused and recorded: {capability.refused_reason}
-              </span>
+              <span>A call will be refused and recorded: {capability.refused_reason}</span>
             </p>
           )}
           <SchemaForm
@@ -86,8 +86,12 @@ function CommandLine({ name, text }: { name: string; text: string }) {
     <div>
       <h3 className="mb-1 text-12 text-muted">{name}</h3>
       <div className="relative">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <pre tabIndex={0} className="overflow-x-auto rounded-control border border-line bg-bg p-2 pr-9 font-mono text-12">{text}</pre>
+        <pre
+          tabIndex={0}
+          className="overflow-x-auto rounded-control border border-line bg-bg p-2 pr-9 font-mono text-12"
+        >
+          {text}
+        </pre>
         <div className="absolute top-1 right-1">
           <CopyButton text={text} label={`Copy for ${name}`} tipSide="left" />
         </div>

@@ -17,12 +17,27 @@ import { RunForm } from "./RunForm";
 export function SkillPage() {
   const { scope, key } = useParams({ from: "/skills/$scope/$key" });
   const capabilities = useQuery(capabilitiesQuery);
-  if (capabilities.error) return <Failed what="The skill could not be read." error={capabilities.error} onRetry={() => void capabilities.refetch()} />;
+  if (capabilities.error)
+    return (
+      <Failed
+        what="The skill could not be read."
+        error={capabilities.error}
+        onRetry={() => void capabilities.refetch()}
+      />
+    );
   if (!capabilities.data) return <SkeletonRows />;
   const capability = capabilities.data.find((each) => each.key === key && each.scope === scope);
   if (!capability) {
     return (
-      <Empty icon={Blocks} title={`There is no skill ${key}`} action={<Link to="/skills" className="text-13 text-accent-text underline underline-offset-2">All skills</Link>}>
+      <Empty
+        icon={Blocks}
+        title={`There is no skill ${key}`}
+        action={
+          <Link to="/skills" className="text-13 text-accent-text underline underline-offset-2">
+            All skills
+          </Link>
+        }
+      >
         It may belong to a host that is no longer connected.
       </Empty>
     );
@@ -32,7 +47,11 @@ export function SkillPage() {
     <Page
       title={
         <span className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
-          <Link to="/skills" aria-label="All skills" className="rounded-control p-1 text-muted hover:bg-raised hover:text-text">
+          <Link
+            to="/skills"
+            aria-label="All skills"
+            className="rounded-control p-1 text-muted hover:bg-raised hover:text-text"
+          >
             <ArrowLeft aria-hidden size={16} />
           </Link>
           <span className="font-mono text-16">{capability.key}</span>
@@ -42,7 +61,11 @@ export function SkillPage() {
       }
       actions={
         twin && (
-          <Link to="/skills/$scope/$key" params={{ scope: twin.scope, key }} className="text-12 text-accent-text underline underline-offset-2">
+          <Link
+            to="/skills/$scope/$key"
+            params={{ scope: twin.scope, key }}
+            className="text-12 text-accent-text underline underline-offset-2"
+          >
             {twin.scope === "manager" ? "On several hosts at once" : "On one host"}
           </Link>
         )
@@ -70,7 +93,15 @@ function Definition({ capability }: { capability: Capability }) {
     <Card
       title="Definition"
       actions={
-        <button type="button" aria-pressed={asJson} onClick={() => setAsJson(!asJson)} className={cx("rounded-control border border-line px-2 text-12 leading-5", asJson ? "bg-raised text-text" : "text-muted hover:text-text")}>
+        <button
+          type="button"
+          aria-pressed={asJson}
+          onClick={() => setAsJson(!asJson)}
+          className={cx(
+            "rounded-control border border-line px-2 text-12 leading-5",
+            asJson ? "bg-raised text-text" : "text-muted hover:text-text",
+          )}
+        >
           JSON Schema
         </button>
       }
@@ -79,7 +110,9 @@ function Definition({ capability }: { capability: Capability }) {
         {asJson ? (
           <JsonTree value={capability.params as Json} depth={4} />
         ) : params.length === 0 ? (
-          <p className="text-13 text-muted">It takes no parameters{capability.scope === "host" ? " besides the host" : ""}.</p>
+          <p className="text-13 text-muted">
+            It takes no parameters{capability.scope === "host" ? " besides the host" : ""}.
+          </p>
         ) : (
           <dl className="flex flex-col gap-3 text-13">
             {params.map(([name, schema]) => (
@@ -118,15 +151,27 @@ function Hosts({ capability }: { capability: Capability }) {
       ) : (
         <ul className="text-13">
           {capability.hosts.map((host) => (
-            <li key={host.edge_id} className="flex min-h-9 flex-wrap items-center gap-x-4 border-b border-line/60 px-4 py-1 last:border-b-0">
-              <Link to="/hosts/$hostId" params={{ hostId: String(host.edge_id) }} className="w-32 truncate underline-offset-2 hover:underline">
+            <li
+              key={host.edge_id}
+              className="flex min-h-9 flex-wrap items-center gap-x-4 border-b border-line/60 px-4 py-1 last:border-b-0"
+            >
+              <Link
+                to="/hosts/$hostId"
+                params={{ hostId: String(host.edge_id) }}
+                className="w-32 truncate underline-offset-2 hover:underline"
+              >
                 {host.name}
               </Link>
               <span className="inline-flex w-20 items-center gap-2 text-muted">
-                <span aria-hidden className={cx("size-2 rounded-full", host.online ? "bg-safe" : "border border-muted")} />
+                <span
+                  aria-hidden
+                  className={cx("size-2 rounded-full", host.online ? "bg-safe" : "border border-muted")}
+                />
                 {host.online ? "online" : "offline"}
               </span>
-              <span className={host.unmet.length > 0 ? "text-mutating" : "text-muted"}>{host.unmet.length > 0 ? `needs ${host.unmet.join(", ")}` : "has all it needs"}</span>
+              <span className={host.unmet.length > 0 ? "text-mutating" : "text-muted"}>
+                {host.unmet.length > 0 ? `needs ${host.unmet.join(", ")}` : "has all it needs"}
+              </span>
             </li>
           ))}
         </ul>

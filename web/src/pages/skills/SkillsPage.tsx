@@ -15,7 +15,8 @@ export function SkillsPage() {
   const capabilities = useQuery(capabilitiesQuery);
   const search = useSearch({ from: "/skills" });
   const navigate = useNavigate({ from: "/skills" });
-  const change = (part: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
+  const change = (part: Partial<typeof search>) =>
+    void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
 
   const groups = useMemo(() => {
     const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
@@ -23,7 +24,9 @@ export function SkillsPage() {
       (each) =>
         (!search.scope || each.scope === search.scope) &&
         (!search.class || each.class === search.class) &&
-        words.every((word) => `${each.key} ${each.name} ${each.description} ${each.category}`.toLowerCase().includes(word)),
+        words.every((word) =>
+          `${each.key} ${each.name} ${each.description} ${each.category}`.toLowerCase().includes(word),
+        ),
     );
     const byCategory = new Map<string, Capability[]>();
     for (const each of found) byCategory.set(each.category, [...(byCategory.get(each.category) ?? []), each]);
@@ -40,16 +43,26 @@ export function SkillsPage() {
             data-filter
             aria-label="Filter skills"
             placeholder="Name or purpose"
-            className={cx(inputLook, "max-w-64")}
+            className={cx(inputLook, "w-64 max-w-full")}
             value={search.q ?? ""}
             onChange={(event) => change({ q: event.target.value || undefined })}
           />
-          <Select aria-label="Where it runs" className="w-auto" value={search.scope ?? ""} onChange={(event) => change({ scope: event.target.value || undefined })}>
+          <Select
+            aria-label="Where it runs"
+            fit
+            value={search.scope ?? ""}
+            onChange={(event) => change({ scope: event.target.value || undefined })}
+          >
             <option value="">Host and manager</option>
             <option value="host">On hosts</option>
             <option value="manager">In the manager</option>
           </Select>
-          <Select aria-label="Class" className="w-auto" value={search.class ?? ""} onChange={(event) => change({ class: event.target.value || undefined })}>
+          <Select
+            aria-label="Class"
+            fit
+            value={search.class ?? ""}
+            onChange={(event) => change({ class: event.target.value || undefined })}
+          >
             <option value="">Every class</option>
             <option value="safe">safe</option>
             <option value="mutating">mutating</option>
@@ -63,7 +76,13 @@ export function SkillsPage() {
         </div>
       }
     >
-      {capabilities.error && <Failed what="The skills could not be read." error={capabilities.error} onRetry={() => void capabilities.refetch()} />}
+      {capabilities.error && (
+        <Failed
+          what="The skills could not be read."
+          error={capabilities.error}
+          onRetry={() => void capabilities.refetch()}
+        />
+      )}
       {capabilities.isPending && <SkeletonRows rows={10} />}
       {capabilities.data && groups.length === 0 && (
         <Empty icon={Blocks} title="No skill fits the filter">
@@ -72,7 +91,9 @@ export function SkillsPage() {
       )}
       {groups.map(([category, members]) => (
         <section key={category} aria-label={humanKey(category)}>
-          <h2 className="sticky top-0 z-10 border-y border-line bg-surface px-4 py-1 text-12 font-medium text-muted md:px-6">{humanKey(category)}</h2>
+          <h2 className="sticky top-0 z-10 border-y border-line bg-surface px-4 py-1 text-12 font-medium text-muted md:px-6">
+            {humanKey(category)}
+          </h2>
           <ul className="text-13">
             {members.map((each) => (
               <SkillRow key={`${each.scope}-${each.key}`} capability={each} />
@@ -86,7 +107,10 @@ export function SkillsPage() {
 
 function SkillRow({ capability }: { capability: Capability }) {
   return (
-    <li data-skill={`${capability.scope}/${capability.key}`} className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line/60 px-4 py-1.5 hover:bg-surface md:grid-cols-[176px_72px_96px_1fr_minmax(120px,max-content)] md:px-6">
+    <li
+      data-skill={`${capability.scope}/${capability.key}`}
+      className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line/60 px-4 py-1.5 hover:bg-surface md:grid-cols-[176px_72px_96px_1fr_minmax(120px,max-content)] md:px-6"
+    >
       <Link
         to="/skills/$scope/$key"
         params={{ scope: capability.scope, key: capability.key }}
@@ -110,13 +134,21 @@ function SkillRow({ capability }: { capability: Capability }) {
 }
 
 function Where({ capability }: { capability: Capability }) {
-  if (capability.scope === "manager") return <span className="text-muted">{capability.batch ? "several hosts at once" : "in the manager"}</span>;
+  if (capability.scope === "manager")
+    return <span className="text-muted">{capability.batch ? "several hosts at once" : "in the manager"}</span>;
   const online = capability.hosts.filter((host) => host.online);
   const able = online.filter((host) => host.unmet.length === 0);
   if (online.length === 0) return <span className="text-muted">no host online</span>;
-  if (able.length === online.length) return <span className="text-muted">{able.length === 1 ? "1 host" : `${able.length} hosts`}</span>;
+  if (able.length === online.length)
+    return <span className="text-muted">{able.length === 1 ? "1 host" : `${able.length} hosts`}</span>;
   return (
-    <span className="text-mutating" title={online.filter((host) => host.unmet.length > 0).map((host) => `${host.name}: ${host.unmet.join(", ")}`).join("\n")}>
+    <span
+      className="text-mutating"
+      title={online
+        .filter((host) => host.unmet.length > 0)
+        .map((host) => `${host.name}: ${host.unmet.join(", ")}`)
+        .join("\n")}
+    >
       {able.length} of {online.length} hosts
     </span>
   );
