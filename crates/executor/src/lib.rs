@@ -1,1 +1,15 @@
-//! (being written)
+//! The one door: takes an admitted call to a tool's body or to a host, and puts its end on record.
+//!
+//! There is no other way to a tool's body, and none to a host: both want an `AdmittedCall`, which only the gate makes.
+//! Whatever happens to a call (an answer, a panic, its deadline, a stop, a caller who went away), its row is ended,
+//! once, with what is true.
+
+mod children;
+mod executor;
+mod outcome;
+mod run;
+mod running;
+
+pub use executor::{Executor, ExecutorParts};
+pub use outcome::CallOutcome;
+pub use storage::calls::CallChange;

@@ -1,5 +1,6 @@
 //! The gate itself.
 
+use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
 use crate::review::{Outcome, Review, Reviewer};
 use crate::{
@@ -7,9 +8,9 @@ use crate::{
     Recorder, Redactor, ToolPolicy,
 };
 use arc_swap::ArcSwap;
-use model::{CallId, CallState, PolicyDecision, Timestamp};
+use model::{CallId, CallState, PolicyDecision, Role, Roles, Timestamp};
 use serde_json::Value;
-use skill::Catalogue;
+use skill::{Capability, Catalogue, Definition};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -177,6 +178,23 @@ impl Gate {
     /// Fails if it can't be put on record.
     pub async fn finish(&self, call: &AdmittedCall, finished: FinishedCall) -> Result<Recorded, GateError> {
         self.recorder.finish(call.call_id(), finished).await
+    }
+
+    /// Why calls of a capability are refused whoever asks; `None` if they can run. For lists of capabilities.
+    pub fn refusal_of(&self, capability: &Capability) -> Option<String> {
+        let Definition { key, class, scope, .. } = capability.definition();
+        let roles = Roles::new([Role::Admin]);
+        let facts = Facts {
+            key,
+            class: *class,
+            policy: self.policy.of(*scope, key),
+            roles: &roles,
+            needs_look: None,
+        };
+        match decide(&facts) {
+            Decision::Run => None,
+            Decision::Refuse { reason, .. } => Some(reason),
+        }
     }
 
     /// What ends calls. For the fleet, which resolves unknown ones.

@@ -16,6 +16,7 @@ use model::{
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
+use tokio::sync::broadcast;
 use uuid::Uuid;
 
 /// Results up to this size stay in their row; larger ones become an artifact.
@@ -110,10 +111,26 @@ pub enum Settled {
     Before(CallState),
 }
 
+/// A call began or ended. Told after the commit; for views that want to look again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallChange {
+    /// The call.
+    pub call_id: CallId,
+    /// Its state.
+    pub state: CallState,
+    /// The person behind it.
+    pub person: UserId,
+}
+
 impl Storage {
     /// The calls.
     pub fn calls(&self) -> Calls<'_> {
         Calls(self)
+    }
+
+    /// Changes of calls from this moment on. A slow receiver misses some and is told so.
+    pub fn call_changes(&self) -> broadcast::Receiver<CallChange> {
+        self.call_changes.subscribe()
     }
 }
 
@@ -129,7 +146,13 @@ impl Calls<'_> {
     /// Fails with a conflict if the id is taken or the turn has another worker, else only if the database does.
     pub async fn create(&self, call: NewCall, lease: Option<TurnLease>) -> Result<(), StorageError> {
         let (now, keys) = (self.0.now(), self.0.keys().clone());
-        self.0.write(move |conn| Box::pin(async move { create(conn, &keys, now, &call, lease).await })).await
+        let person = call.on_behalf_of.unwrap_or(call.caller);
+        let change = CallChange { call_id: call.id, state: call.state, person };
+        self.0
+            .write(move |conn| Box::pin(async move { create(conn, &keys, now, &call, lease).await }))
+            .await?;
+        self.tell(change);
+        Ok(())
     }
 
     /// Ends a call: of any number of attempts one wins, and only its result is kept.
@@ -138,8 +161,18 @@ impl Calls<'_> {
     ///
     /// Fails if there is no such call, `end.state` doesn't end calls, or the database fails.
     pub async fn finish(&self, id: CallId, end: CallEnd) -> Result<Settled, StorageError> {
-        let now = self.0.now();
-        self.0.write(move |conn| Box::pin(async move { finish(conn, now, id, &end).await })).await
+        let (now, state) = (self.0.now(), end.state);
+        let (settled, person) =
+            self.0.write(move |conn| Box::pin(async move { finish(conn, now, id, &end).await })).await?;
+        if settled == Settled::Done {
+            self.tell(CallChange { call_id: id, state, person });
+        }
+        Ok(settled)
+    }
+
+    fn tell(&self, change: CallChange) {
+        // Nobody looks: nobody has to be told.
+        let _ = self.0.call_changes.send(change);
     }
 
     /// Ends every row that was left `running` by a manager that died: on hosts the effect may have happened
@@ -270,28 +303,25 @@ fn received_entry(call: &NewCall, digest: &str) -> AuditEntry {
     AuditEntry { kind, call_id: Some(call.id), actor, payload }
 }
 
-/// Ends a call inside the caller's job.
-///
-/// # Errors
-///
-/// Fails if there is no such call, `end.state` doesn't end calls, or the database fails.
-pub async fn finish(
+async fn finish(
     conn: &mut Conn,
     now: Timestamp,
     id: CallId,
     end: &CallEnd,
-) -> Result<Settled, StorageError> {
+) -> Result<(Settled, UserId), StorageError> {
     if !end.state.is_final() && end.state != CallState::Unknown {
         return Err(StorageError::conflict(format!("a call can't end as `{}`", end.state)));
     }
-    let before: Option<String> = sqlx::query_scalar("SELECT status FROM chat_tool_calls WHERE id = $1")
-        .bind(id.0)
-        .fetch_optional(&mut *conn)
-        .await?;
-    let before = before.ok_or_else(|| StorageError::not_found(format!("call {id}")))?;
+    let before: Option<(String, i64)> = sqlx::query_as(
+        "SELECT status, COALESCE(on_behalf_of, caller_user_id) FROM chat_tool_calls WHERE id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(&mut *conn)
+    .await?;
+    let (before, person) = before.ok_or_else(|| StorageError::not_found(format!("call {id}")))?;
     let before: CallState = before.parse().map_err(|_| StorageError::corrupt("the state of a call"))?;
     if !before.may_become(end.state) {
-        return Ok(Settled::Before(before));
+        return Ok((Settled::Before(before), UserId(person)));
     }
     let (inline, artifact) = match &end.result {
         None => (None, None),
@@ -304,7 +334,7 @@ pub async fn finish(
     };
     update_end(conn, now, id, before, end, inline, artifact).await?;
     audit::append(conn, now, ended_entry(id, before, end)).await?;
-    Ok(Settled::Done)
+    Ok((Settled::Done, UserId(person)))
 }
 
 async fn update_end(

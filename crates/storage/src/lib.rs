@@ -26,6 +26,7 @@ pub use error::StorageError;
 pub use time::{from_micros, micros};
 pub use writer::{Conn, WriterStats};
 
+use calls::CallChange;
 use futures::future::BoxFuture;
 use model::{Clock, Timestamp};
 use sqlx::ConnectOptions;
@@ -36,6 +37,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::broadcast;
 use writer::Writer;
 
 /// The readers.
@@ -44,6 +46,8 @@ pub type Pool = sqlx::SqlitePool;
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/sqlite");
 
 const MAX_READERS: u32 = 8;
+/// Changes of calls that are kept for a slow receiver.
+const CALL_CHANGES: usize = 1024;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database. Cheap to clone.
@@ -53,6 +57,7 @@ pub struct Storage {
     readers: Pool,
     clock: Arc<dyn Clock>,
     keys: MasterKey,
+    call_changes: broadcast::Sender<CallChange>,
 }
 
 impl Storage {
@@ -82,7 +87,8 @@ impl Storage {
             .acquire_timeout(BUSY_TIMEOUT)
             .connect_with(options.pragma("query_only", "ON"))
             .await?;
-        let storage = Self { writer, readers, clock, keys };
+        let (call_changes, _) = broadcast::channel(CALL_CHANGES);
+        let storage = Self { writer, readers, clock, keys, call_changes };
         let now = storage.now();
         storage.write(move |conn| Box::pin(audit::begin_chain(conn, now))).await?;
         Ok(storage)

@@ -1,0 +1,176 @@
+//! The door itself.
+
+use crate::running::Running;
+use crate::{CallChange, CallOutcome};
+use gate::{Admission, AdmittedCall, CallRequest, Gate, GateError, HostDirectory, HostDispatcher};
+use model::{CallId, CallState};
+use skill::Capability;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use storage::Storage;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tools::Tool;
+use tracing::{Instrument, Span, error};
+
+/// What an executor is made of.
+pub struct ExecutorParts {
+    /// Decides on calls and puts them on record.
+    pub gate: Arc<Gate>,
+    /// Where results are kept.
+    pub storage: Storage,
+    /// The inventory.
+    pub hosts: Arc<dyn HostDirectory>,
+    /// Brings calls to hosts.
+    pub dispatcher: Arc<dyn HostDispatcher>,
+    /// The bodies of manager tools; `tools::ALL`.
+    pub tools: Vec<&'static dyn Tool>,
+}
+
+/// Runs calls. The only way to a tool's body and to a host. Cheap to clone.
+#[derive(Clone)]
+pub struct Executor {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) storage: Storage,
+    pub(crate) hosts: Arc<dyn HostDirectory>,
+    pub(crate) dispatcher: Arc<dyn HostDispatcher>,
+    pub(crate) tools: BTreeMap<&'static str, &'static dyn Tool>,
+    pub(crate) running: Running,
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("running", &self.inner.running.count()).finish_non_exhaustive()
+    }
+}
+
+/// What may end a call from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Stops {
+    /// Somebody stops it.
+    pub(crate) cancel: CancellationToken,
+    /// Whoever asked went away. Ends only safe calls: others belong to the edge's journal, not to who waits.
+    pub(crate) abandoned: CancellationToken,
+}
+
+impl Executor {
+    /// Joins the parts.
+    pub fn new(parts: ExecutorParts) -> Self {
+        let ExecutorParts { gate, storage, hosts, dispatcher, tools } = parts;
+        let tools = tools.into_iter().map(|tool| (tool.metadata().key, tool)).collect();
+        Self {
+            inner: Arc::new(Inner { gate, storage, hosts, dispatcher, tools, running: Running::default() }),
+        }
+    }
+
+    /// Runs an admitted call to its end and puts that on record. The one door: no capability runs but through here.
+    ///
+    /// Cancel safety: the call runs on a task of its own. When this future is dropped, a safe call is stopped and its
+    /// row is ended as cancelled; any other runs on.
+    pub async fn call(&self, call: AdmittedCall, cancel: CancellationToken) -> CallOutcome {
+        let (id, tool) = (call.call_id(), call.key().to_owned());
+        let executor = self.clone();
+        let outcome = detached(cancel, move |stops| async move { executor.run(call, stops).await }).await;
+        match outcome {
+            Some(outcome) => outcome,
+            None => self.lost(id, tool).await,
+        }
+    }
+
+    /// Asks the gate and, if it admits, runs the call. A rejection is an outcome too.
+    ///
+    /// Cancel safety: as [`Executor::call`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request can't be put on record. Then nothing ran.
+    pub async fn request(
+        &self,
+        request: CallRequest,
+        cancel: CancellationToken,
+    ) -> Result<CallOutcome, GateError> {
+        let (id, tool) = (request.call_id, request.key.clone());
+        let executor = self.clone();
+        let outcome = detached(cancel, move |stops| async move {
+            let tool = request.key.clone();
+            Ok(match executor.inner.gate.admit(request).await? {
+                Admission::Admitted(call) => executor.run(*call, stops).await,
+                Admission::Rejected(rejection) => {
+                    crate::run::count(&tool, rejection.state, None);
+                    CallOutcome::rejected(tool, rejection)
+                }
+            })
+        });
+        match outcome.await {
+            Some(outcome) => outcome,
+            None => Ok(self.lost(id, tool).await),
+        }
+    }
+
+    /// Stops a running call by its id; false if it doesn't run. The call then ends as cancelled, unless it ended by
+    /// itself just before.
+    pub fn cancel(&self, call: CallId) -> bool {
+        self.inner.running.stop(call)
+    }
+
+    /// Changes of calls from this moment on.
+    pub fn changes(&self) -> broadcast::Receiver<CallChange> {
+        self.inner.storage.call_changes()
+    }
+
+    /// Why calls of a capability are refused whoever asks; `None` if they can run.
+    pub fn refusal_of(&self, capability: &Capability) -> Option<String> {
+        self.inner.gate.refusal_of(capability)
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.inner.gate
+    }
+
+    /// Ends a call whose task is gone, which is a defect.
+    async fn lost(&self, call_id: CallId, tool: String) -> CallOutcome {
+        const REASON: &str = "the call ended because of a defect in the manager";
+        error!(call.id = %call_id, tool, "the task of a call ended badly");
+        let finished = gate::FinishedCall::without_result(CallState::Failed, REASON);
+        if let Err(problem) = self.inner.gate.recorder().finish(call_id, finished).await {
+            error!(call.id = %call_id, error = %problem, "the end of a call could not be put on record");
+        }
+        CallOutcome {
+            call_id,
+            tool,
+            state: CallState::Failed,
+            result: None,
+            result_bytes: 0,
+            error: Some(REASON.to_owned()),
+            error_kind: None,
+            schema: None,
+            duration: Duration::ZERO,
+            sandbox: None,
+            children: Vec::new(),
+        }
+    }
+}
+
+/// Runs `work` on a task of its own, so that it comes to its end even when this future is dropped; it is told then.
+/// `None` if the task panicked or the runtime is shutting down.
+async fn detached<W, F>(cancel: CancellationToken, work: W) -> Option<F::Output>
+where
+    W: FnOnce(Stops) -> F,
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let abandoned = CancellationToken::new();
+    let stops = Stops { cancel, abandoned: abandoned.clone() };
+    let guard = abandoned.drop_guard();
+    let outcome = tokio::spawn(work(stops).instrument(Span::current())).await;
+    drop(guard);
+    outcome.ok()
+}

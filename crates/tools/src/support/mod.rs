@@ -1,0 +1,3 @@
+//! What several tools share.
+
+pub(crate) mod batch;
