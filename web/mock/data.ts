@@ -316,6 +316,7 @@ export const hosts: HostDetail[] = [
     skills: [],
     notes: [],
     certificate: { serial: "f00d12ab3c4d", not_after: ago(-40000) },
+    instances: ["1f7a0000", "9c22b1d0"],
     instance: "1f7a0000",
     boot_id: null,
     address: "10.0.9.3:40022",
@@ -365,7 +366,6 @@ export const users: User[] = [
     roles: ["admin", "operator"],
     must_change_password: true,
     created_at: ago(900000),
-    last_sign_in_at: ago(30),
   },
   {
     id: 2,
@@ -373,7 +373,6 @@ export const users: User[] = [
     display_name: "Minji Kim",
     roles: ["operator"],
     created_at: ago(500000),
-    last_sign_in_at: ago(4000),
   },
   {
     id: 3,

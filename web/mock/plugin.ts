@@ -25,7 +25,7 @@ const apiTokens: object[] = [
     id: 1,
     name: "ci",
     scopes: ["calls:run"],
-    prefix: "shp_7Qx",
+    hint: "shp_7Qx",
     created_at: ago(90000),
     expires_at: ago(-900000),
     last_used_at: ago(1200),
@@ -125,7 +125,7 @@ function density(query: URLSearchParams) {
 
 function enrol(): object {
   const token: EnrollmentToken = {
-    id: newId(),
+    id: tokens.length + 1,
     state: "open",
     edge_id: null,
     created_at: new Date().toISOString(),
@@ -205,7 +205,7 @@ const routes: [string, RegExp, Handler][] = [
     /^\/enrollment-tokens\/(.+)$/,
     ({ params }) =>
       found(
-        tokens.find((token) => token.id === params[0]),
+        tokens.find((token) => String(token.id) === params[0]),
         "token",
       ),
   ],
@@ -214,7 +214,7 @@ const routes: [string, RegExp, Handler][] = [
     /^\/enrollment-tokens\/(.+)$/,
     ({ params }) => {
       found(
-        tokens.find((token) => token.id === params[0]),
+        tokens.find((token) => String(token.id) === params[0]),
         "token",
       ).state = "revoked";
     },
@@ -404,7 +404,7 @@ const routes: [string, RegExp, Handler][] = [
     ({ body }) => {
       const token = {
         id: apiTokens.length + 1,
-        prefix: "shp_x1Y",
+        hint: "shp_x1Y",
         created_at: new Date().toISOString(),
         ...(body as object),
       };

@@ -13,6 +13,7 @@ import type {
   EnrollmentToken,
   Host,
   HostDetail,
+  Json,
   Me,
   Model,
   ModelInput,
@@ -20,6 +21,7 @@ import type {
   NewEnrollmentToken,
   Page,
   Problem,
+  ResultWindow,
   Role,
   RunCall,
   Session,
@@ -100,6 +102,47 @@ async function readProblem(response: Response): Promise<Problem> {
 
 const id = encodeURIComponent;
 
+const PAGE_LIMIT = 200;
+/** Lists that are shown whole stop here; nobody reads further, and the browser stays quick. */
+const MAX_PAGES = 50;
+
+/** Reads a list to its end. */
+async function every<T>(path: string, signal?: AbortSignal): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const page = await request<Page<T>>(
+      "GET",
+      `${path}${queryString({ limit: PAGE_LIMIT, cursor })}`,
+      undefined,
+      signal,
+    );
+    items.push(...page.items);
+    cursor = page.next_cursor ?? undefined;
+    if (cursor === undefined) break;
+  }
+  return items;
+}
+
+const MAX_RESULT_BYTES = 16 * 1024 * 1024;
+
+/** Reads a stored result whole, window by window. */
+async function wholeResult(call: string): Promise<Json> {
+  let text = "";
+  let offset: number | undefined = 0;
+  while (offset !== undefined) {
+    const window: ResultWindow = await request<ResultWindow>(
+      "GET",
+      `/calls/${id(call)}/result${queryString({ offset, limit: 262_144 })}`,
+    );
+    if (window.total_bytes > MAX_RESULT_BYTES)
+      throw new Error("The result is too large for the browser. Export it over the API.");
+    text += window.text;
+    offset = window.next_offset ?? undefined;
+  }
+  return JSON.parse(text) as Json;
+}
+
 export interface CallFilter {
   tool?: string;
   class?: string;
@@ -119,7 +162,7 @@ export const api = {
   me: (signal?: AbortSignal) => request<Me>("GET", "/me", undefined, signal),
   changePassword: (current: string, next: string) => request<Me>("POST", "/me/password", { current, new: next }),
 
-  hosts: (signal?: AbortSignal) => request<Page<Host>>("GET", "/hosts?limit=500", undefined, signal),
+  hosts: (signal?: AbortSignal) => every<Host>("/hosts", signal),
   host: (host: number, signal?: AbortSignal) => request<HostDetail>("GET", `/hosts/${host}`, undefined, signal),
   updateHost: (host: number, change: { name?: string; labels?: Record<string, string> }) =>
     request<Host>("PATCH", `/hosts/${host}`, change),
@@ -129,13 +172,12 @@ export const api = {
   resolveQuarantine: (host: number, keepInstance: string) =>
     request<void>("POST", `/hosts/${host}/resolve`, { keep_instance: keepInstance }),
 
-  enrollmentTokens: (signal?: AbortSignal) =>
-    request<Page<EnrollmentToken>>("GET", "/enrollment-tokens", undefined, signal),
-  enrollmentToken: (token: string, signal?: AbortSignal) =>
-    request<EnrollmentToken>("GET", `/enrollment-tokens/${id(token)}`, undefined, signal),
+  enrollmentTokens: (signal?: AbortSignal) => every<EnrollmentToken>("/enrollment-tokens", signal),
+  enrollmentToken: (token: number, signal?: AbortSignal) =>
+    request<EnrollmentToken>("GET", `/enrollment-tokens/${token}`, undefined, signal),
   createEnrollmentToken: (labels: Record<string, string>, ttlSeconds: number) =>
     request<NewEnrollmentToken>("POST", "/enrollment-tokens", { labels, ttl_seconds: ttlSeconds }),
-  revokeEnrollmentToken: (token: string) => request<void>("DELETE", `/enrollment-tokens/${id(token)}`),
+  revokeEnrollmentToken: (token: number) => request<void>("DELETE", `/enrollment-tokens/${token}`),
 
   capabilities: (signal?: AbortSignal) => request<Page<Capability>>("GET", "/capabilities", undefined, signal),
 
@@ -144,7 +186,7 @@ export const api = {
   calls: (filter: CallFilter, cursor?: string, limit = 100, signal?: AbortSignal) =>
     request<Page<Call>>("GET", `/calls${queryString({ ...filter, cursor, limit })}`, undefined, signal),
   call: (call: string, signal?: AbortSignal) => request<CallDetail>("GET", `/calls/${id(call)}`, undefined, signal),
-  callResultUrl: (call: string) => `/api/v1/calls/${id(call)}/result`,
+  wholeResult,
 
   density: (filter: CallFilter & { buckets: number }, signal?: AbortSignal) =>
     request<DensityBucket[]>("GET", `/audit/density${queryString({ ...filter })}`, undefined, signal),
@@ -152,7 +194,7 @@ export const api = {
   exportUrl: (filter: CallFilter, format: "csv" | "jsonl") =>
     `/api/v1/audit/export${queryString({ format, ...filter })}`,
 
-  sessions: (signal?: AbortSignal) => request<Page<Session>>("GET", "/sessions?limit=200", undefined, signal),
+  sessions: (signal?: AbortSignal) => every<Session>("/sessions", signal),
   session: (session: string, signal?: AbortSignal) =>
     request<Session>("GET", `/sessions/${id(session)}`, undefined, signal),
   createSession: (session: { title?: string; model?: string }) => request<Session>("POST", "/sessions", session),
@@ -179,7 +221,7 @@ export const api = {
   testModel: (name: string) => request<ModelTest>("POST", `/models/${id(name)}/test`, {}),
   makeDefaultModel: (name: string) => request<void>("POST", `/models/${id(name)}/default`, {}),
 
-  users: (signal?: AbortSignal) => request<Page<User>>("GET", "/users", undefined, signal),
+  users: (signal?: AbortSignal) => every<User>("/users", signal),
   createUser: (user: { name: string; display_name?: string; roles: Role[]; password: string }) =>
     request<User>("POST", "/users", user),
   updateUser: (
@@ -187,7 +229,7 @@ export const api = {
     change: { roles?: Role[]; disabled?: boolean; password?: string; display_name?: string },
   ) => request<User>("PATCH", `/users/${user}`, change),
   deleteUser: (user: number) => request<void>("DELETE", `/users/${user}`),
-  tokens: (signal?: AbortSignal) => request<Page<ApiToken>>("GET", "/tokens", undefined, signal),
+  tokens: (signal?: AbortSignal) => every<ApiToken>("/tokens", signal),
   createToken: (token: { name: string; scopes: string[]; expires_in_days?: number }) =>
     request<ApiToken>("POST", "/tokens", token),
   deleteToken: (token: number) => request<void>("DELETE", `/tokens/${token}`),

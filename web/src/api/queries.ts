@@ -18,7 +18,7 @@ export const meQuery = queryOptions({
 
 export const hostsQuery = queryOptions({
   queryKey: ["hosts"],
-  queryFn: async ({ signal }) => (await api.hosts(signal)).items,
+  queryFn: ({ signal }) => api.hosts(signal),
 });
 
 export const hostQuery = (host: number) =>
@@ -26,10 +26,10 @@ export const hostQuery = (host: number) =>
 
 export const enrollmentTokensQuery = queryOptions({
   queryKey: ["enrollment-tokens"],
-  queryFn: async ({ signal }) => (await api.enrollmentTokens(signal)).items,
+  queryFn: ({ signal }) => api.enrollmentTokens(signal),
 });
 
-export const enrollmentTokenQuery = (token: string) =>
+export const enrollmentTokenQuery = (token: number) =>
   queryOptions({ queryKey: ["enrollment-tokens", token], queryFn: ({ signal }) => api.enrollmentToken(token, signal) });
 
 export const capabilitiesQuery = queryOptions({
@@ -70,7 +70,7 @@ export const chainQuery = queryOptions({
 
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions"],
-  queryFn: async ({ signal }) => (await api.sessions(signal)).items,
+  queryFn: ({ signal }) => api.sessions(signal),
 });
 
 export const modelsQuery = queryOptions({
@@ -79,10 +79,10 @@ export const modelsQuery = queryOptions({
 });
 export const usersQuery = queryOptions({
   queryKey: ["users"],
-  queryFn: async ({ signal }) => (await api.users(signal)).items,
+  queryFn: ({ signal }) => api.users(signal),
 });
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
-  queryFn: async ({ signal }) => (await api.tokens(signal)).items,
+  queryFn: ({ signal }) => api.tokens(signal),
 });
 export const aboutQuery = queryOptions({ queryKey: ["about"], queryFn: ({ signal }) => api.about(signal) });

@@ -44,7 +44,6 @@ export interface User {
   must_change_password?: boolean;
   disabled?: boolean;
   created_at?: string;
-  last_sign_in_at?: string | null;
 }
 
 export type AccessMode = "off" | "admins" | "all-users";
@@ -99,10 +98,12 @@ export interface HostDetail extends Host {
   instance?: string | null;
   boot_id?: string | null;
   address?: string | null;
+  /** While quarantined: those that claim to be it. */
+  instances?: string[];
 }
 
 export interface EnrollmentToken {
-  id: string;
+  id: number;
   state: "open" | "used" | "expired" | "revoked";
   labels?: Record<string, string>;
   edge_id?: number | null;
@@ -110,7 +111,7 @@ export interface EnrollmentToken {
   expires_at: string;
 }
 export interface NewEnrollmentToken {
-  id: string;
+  id: number;
   token: string;
   command: string;
   ca_pin: string;
@@ -208,6 +209,13 @@ export interface CallDetail extends Call {
   audit: AuditRow[];
   children: Call[];
 }
+/** A piece of a stored result's JSON text, in bytes. */
+export interface ResultWindow {
+  offset: number;
+  text: string;
+  total_bytes: number;
+  next_offset?: number | null;
+}
 export interface RunCall {
   tool: string;
   scope?: Scope;
@@ -269,7 +277,7 @@ export interface ApiToken {
   id: number;
   name: string;
   scopes: string[];
-  prefix?: string | null;
+  hint?: string | null;
   created_at?: string;
   expires_at?: string | null;
   last_used_at?: string | null;

@@ -15,8 +15,8 @@ import { ClassIcon, StateWord } from "./Words";
 export interface ShownCall {
   id: string;
   tool: string;
-  scope: Scope;
-  class: CapabilityClass;
+  scope: Scope | null;
+  class: CapabilityClass | null;
   edgeId: number | null;
   edgeName: string | null;
   args: Json;

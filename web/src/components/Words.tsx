@@ -25,7 +25,9 @@ const CLASSES: Record<CapabilityClass, { icon: LucideIcon; colour: string }> = {
   dangerous: { icon: Flame, colour: "text-danger-text" },
 };
 
-export function ClassIcon({ value, size = 14 }: { value: CapabilityClass; size?: number }) {
+export function ClassIcon({ value, size = 14 }: { value: CapabilityClass | null; size?: number }) {
+  if (value === null)
+    return <CircleHelp size={size} className="shrink-0 text-muted" role="img" aria-label="Unknown tool" />;
   const { icon: Icon, colour } = CLASSES[value] ?? CLASSES.dangerous;
   return <Icon size={size} className={cx("shrink-0", colour)} role="img" aria-label={`Class ${value}`} />;
 }

@@ -14,8 +14,8 @@ export interface ChatCall {
   id: string;
   turnId: string;
   tool: string;
-  scope: Scope;
-  class: CapabilityClass;
+  scope: Scope | null;
+  class: CapabilityClass | null;
   edgeId: number | null;
   edgeName: string | null;
   args: Json;

@@ -24,8 +24,9 @@ interface Payloads {
   "chat.tool-call.v1": {
     call_id: string;
     tool: string;
-    scope: Scope;
-    class: CapabilityClass;
+    /** Absent for a tool that nobody knows. */
+    scope: Scope | null;
+    class: CapabilityClass | null;
     edge_id?: number | null;
     edge_name?: string | null;
     args: Json;

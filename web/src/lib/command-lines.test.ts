@@ -2,14 +2,18 @@ import { describe, expect, it } from "vitest";
 import { cliCommand, curlCommand, shellQuote, slashCommand } from "./command-lines";
 
 describe("command lines", () => {
-  it("quote what a slash command would read as something else", () => {
-    expect(
-      slashCommand({
-        tool: "read_journal",
-        edge_id: 2,
-        args: { unit: "nginx.service", grep: 'a "b"', since: "10", lines: 5, boot: true },
-      }),
-    ).toBe('/read_journal edge_id=2 unit=nginx.service grep="a \\"b\\"" since="10" lines=5 boot=true');
+  it("quote for a slash command what its reader would split", () => {
+    const args = { unit: "nginx.service", grep: 'it\'s "b"', since: "10", lines: 5, boot: true };
+    expect(slashCommand({ tool: "read_journal", edge_id: 2, args }, "web-1")).toBe(
+      `/read_journal @web-1 unit=nginx.service grep='it'\\''s "b"' since=10 lines=5 boot=true`,
+    );
+  });
+
+  it("write lists with commas where nothing in them has one", () => {
+    expect(slashCommand({ tool: "host_load", args: { edge_ids: [1, 2] } })).toBe("/host_load edge_ids=1,2");
+    expect(slashCommand({ tool: "host_files", edge_id: 1, args: { paths: ["/a b", "/c"] } })).toBe(
+      `/host_files edge_id=1 paths='["/a b","/c"]'`,
+    );
   });
 
   it("survive a POSIX shell", () => {

@@ -1,19 +1,27 @@
 /** The same call in other places: a chat's slash command, `curl` and the command line. */
-import type { Json, JsonObject, RunCall } from "../api/types";
+import type { Json, RunCall } from "../api/types";
 
-const BARE = /^[A-Za-z0-9_./:@%+,-]+$/;
-/** Words that would read back as something else than text. */
-const NOT_TEXT = /^(-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null)$/;
+const BARE = /^[A-Za-z0-9_./:@%+,=~-]+$/;
 
-/** A value as it stands after `key=` in a slash command. */
+/**
+ * A value as it stands after `key=` in a slash command. The manager splits words as a shell does and reads each value
+ * as its parameter's schema wants it, so a text needs quotes only for spaces and the like.
+ */
 export function slashValue(value: Json): string {
-  if (typeof value === "string") return BARE.test(value) && !NOT_TEXT.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value);
+  const isPlainList =
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((each) => /^[^,"'\\\s]+$/.test(String(each)) && each !== null);
+  const text = isPlainList ? value.join(",") : typeof value === "string" ? value : JSON.stringify(value);
+  return BARE.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-export function slashCommand(call: RunCall): string {
-  const args: JsonObject = { ...(call.edge_id === undefined ? {} : { edge_id: call.edge_id }), ...call.args };
-  return [`/${call.tool}`, ...Object.entries(args).map(([key, value]) => `${key}=${slashValue(value)}`)].join(" ");
+/** `/probe_tcp @web-1 target=localhost:22` */
+export function slashCommand(call: RunCall, hostName?: string): string {
+  const words = [`/${call.tool}`];
+  if (call.edge_id !== undefined) words.push(hostName ? `@${hostName}` : `edge_id=${call.edge_id}`);
+  for (const [key, value] of Object.entries(call.args)) words.push(`${key}=${slashValue(value)}`);
+  return words.join(" ");
 }
 
 /** Quotes for a POSIX shell. */

@@ -21,8 +21,8 @@ interface ResultViewProps {
 
 export const ResultView = memo(function ResultView({ callId, result, preview, bytes }: ResultViewProps) {
   const [asJson, setAsJson] = useState(false);
-  const whole = useMutation({ mutationFn: () => api.call(callId) });
-  const value = result ?? whole.data?.result;
+  const whole = useMutation({ mutationFn: () => api.wholeResult(callId) });
+  const value = result ?? whole.data;
   if (value === undefined) {
     if (!preview && !bytes) return <p className="text-13 text-muted">No result.</p>;
     return (

@@ -172,8 +172,8 @@ export function Composer({
             compact
             submitLabel="Send"
             reason={reason}
-            onChange={(call) => setText(`${slashCommand(call)} `)}
-            onSubmit={(call) => send(slashCommand(call))}
+            onChange={(call) => setText(`${slashCommand(call, nameOf(form, call.edge_id))} `)}
+            onSubmit={(call) => send(slashCommand(call, nameOf(form, call.edge_id)))}
           />
         </section>
       )}
@@ -236,6 +236,10 @@ export function Composer({
       </div>
     </div>
   );
+}
+
+function nameOf(capability: Capability, edge: number | undefined): string | undefined {
+  return capability.hosts.find((host) => host.edge_id === edge)?.name;
 }
 
 function useChoices(completion: Completion | null): Choice[] {

@@ -65,9 +65,7 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
       <Section title="Model and cost">
         <dl className="grid grid-cols-[1fr_auto] gap-y-1">
           <dt className="text-muted">Model</dt>
-          <dd className="text-right">
-            {last?.model ? (last.model.builtin ? "built-in router" : last.model.model) : "–"}
-          </dd>
+          <dd className="text-right">{modelWord(last)}</dd>
           <dt className="text-muted">Tokens, this turn</dt>
           <dd className="num">
             {last?.usage
@@ -89,4 +87,10 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
       {children}
     </section>
   );
+}
+
+function modelWord(turn: Turn | undefined): string {
+  if (!turn?.model) return "–";
+  if (turn.model.provider === "command") return "none, your own call";
+  return turn.model.builtin ? "built-in router" : turn.model.model;
 }

@@ -110,7 +110,7 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
     turn.usage &&
       turn.usage.input_tokens + turn.usage.output_tokens > 0 &&
       `${(turn.usage.input_tokens + turn.usage.output_tokens).toLocaleString("en-GB")} tokens`,
-    turn.model && !turn.model.builtin && turn.model.model,
+    turn.model && !turn.model.builtin && turn.model.provider !== "command" && turn.model.model,
   ].filter(Boolean);
   return (
     <div className="flex flex-col gap-1">
@@ -126,7 +126,7 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
         </p>
       )}
       <p className="text-12 text-muted">
-        {turn.model?.builtin && last && (
+        {turn.model?.builtin && turn.model.provider !== "command" && last && (
           <>
             Answered by the built-in router: rules, not a language model.{" "}
             <Link to="/settings/models" className="underline underline-offset-2 hover:text-text">

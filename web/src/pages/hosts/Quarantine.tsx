@@ -5,14 +5,13 @@ import { useState } from "react";
 import { api, messageOf } from "../../api/client";
 import type { HostDetail } from "../../api/types";
 import { Button } from "../../components/Button";
-import { Field, TextInput } from "../../components/Field";
 import { useMe } from "../../frame/session";
 import { may } from "../../lib/may";
 
 export function Quarantine({ host }: { host: HostDetail }) {
   const client = useQueryClient();
   const reason = may.revokeHosts(useMe());
-  const [instance, setInstance] = useState(host.instance ?? "");
+  const [instance, setInstance] = useState("");
   const resolve = useMutation({
     mutationFn: () => api.resolveQuarantine(host.id, instance),
     onSuccess: () => client.invalidateQueries({ queryKey: ["host", host.id] }),
@@ -35,18 +34,25 @@ export function Quarantine({ host }: { host: HostDetail }) {
             resolve.mutate();
           }}
         >
-          <div className="w-72 max-w-full">
-            <Field label="Instance to keep">
-              {(field) => (
-                <TextInput
-                  {...field}
-                  className="font-mono"
-                  value={instance}
-                  onChange={(event) => setInstance(event.target.value)}
+          <fieldset className="flex min-w-60 flex-col gap-1.5 text-13">
+            <legend className="mb-1 font-medium">Instance to keep</legend>
+            {(host.instances ?? []).map((each) => (
+              <label key={each} className="flex items-center gap-2 font-mono text-12">
+                <input
+                  type="radio"
+                  name="instance"
+                  className="accent-accent"
+                  checked={instance === each}
+                  onChange={() => setInstance(each)}
                 />
-              )}
-            </Field>
-          </div>
+                {each}
+                {each === host.instance && <span className="font-sans text-muted">connected</span>}
+              </label>
+            ))}
+            {(host.instances ?? []).length === 0 && (
+              <p className="text-muted">None is connected. Start the true one, then choose it here.</p>
+            )}
+          </fieldset>
           <Button type="submit" busy={resolve.isPending} reason={reason} disabled={!instance}>
             Keep this one
           </Button>

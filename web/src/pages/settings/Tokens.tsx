@@ -55,7 +55,7 @@ function TokenRow({ token }: { token: ApiToken }) {
     <li className="flex min-h-11 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line/60 px-4 py-1 last:border-b-0">
       <span className="min-w-32 flex-1">
         <span className="font-medium">{token.name}</span>{" "}
-        {token.prefix && <span className="font-mono text-12 text-muted">{token.prefix}…</span>}
+        {token.hint && <span className="font-mono text-12 text-muted">{token.hint}…</span>}
       </span>
       <span className="flex flex-wrap gap-1">
         {token.scopes.map((scope) => (

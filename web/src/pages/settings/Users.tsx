@@ -74,7 +74,7 @@ function UserRow({ user }: { user: User }) {
         ))}
       </span>
       <span className="num w-32 text-12 text-muted max-md:hidden">
-        {user.last_sign_in_at ? <Time at={user.last_sign_in_at} /> : "never signed in"}
+        {user.created_at && <Time at={user.created_at} />}
       </span>
       <Popover
         label={`Actions for ${user.name}`}

@@ -1,7 +1,8 @@
 /** What a token may be allowed; the manager's list (`crates/api`, the scopes of tokens). */
 export const TOKEN_SCOPES = [
   { scope: "read", what: "Read hosts, skills, calls and the audit" },
-  { scope: "calls", what: "Run calls" },
+  { scope: "call", what: "Run calls" },
   { scope: "chat", what: "Chat" },
+  { scope: "hosts", what: "Enrol and manage hosts" },
   { scope: "admin", what: "Change settings" },
 ] as const;
