@@ -217,10 +217,11 @@ async fn create(
     lease: Option<TurnLease>,
 ) -> Result<(), StorageError> {
     if let Some(lease) = lease {
-        let epoch: Option<i64> = sqlx::query_scalar("SELECT epoch FROM turns WHERE id = $1")
-            .bind(lease.turn.0)
-            .fetch_optional(&mut *conn)
-            .await?;
+        let epoch: Option<i64> =
+            sqlx::query_scalar("SELECT epoch FROM turns WHERE id = $1 AND state = 'running'")
+                .bind(lease.turn.0)
+                .fetch_optional(&mut *conn)
+                .await?;
         if epoch != Some(lease.epoch) {
             return Err(StorageError::conflict("the turn is no longer this worker's"));
         }

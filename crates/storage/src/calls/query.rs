@@ -118,6 +118,19 @@ impl CallFilter {
     }
 }
 
+fn list_sql(filter: &CallFilter, cursor: Option<CallCursor>, limit: u32) -> (String, Vec<Bind>) {
+    let mut sql = Sql::new(&format!("SELECT {COLUMNS} FROM chat_tool_calls"));
+    filter.apply(&mut sql);
+    if let Some(cursor) = cursor {
+        // Two plain conditions instead of a row comparison: the first can use the index on SQLite too.
+        sql.filter("created_at <= ?", Bind::Int(cursor.created_at));
+        sql.push(" AND (created_at < ").bind(Bind::Int(cursor.created_at));
+        sql.push(" OR id < ").bind(Bind::Id(cursor.id)).push(")");
+    }
+    sql.push(" ORDER BY created_at DESC, id DESC LIMIT ").bind(Bind::Int(i64::from(limit)));
+    sql.finish()
+}
+
 impl Calls<'_> {
     /// Looks one up; `None` if there is none with this id.
     ///
@@ -165,16 +178,7 @@ impl Calls<'_> {
         cursor: Option<CallCursor>,
         limit: u32,
     ) -> Result<Vec<CallRow>, StorageError> {
-        let mut sql = Sql::new(&format!("SELECT {COLUMNS} FROM chat_tool_calls"));
-        filter.apply(&mut sql);
-        if let Some(cursor) = cursor {
-            // Two plain conditions instead of a row comparison: the first can use the index on SQLite too.
-            sql.filter("created_at <= ?", Bind::Int(cursor.created_at));
-            sql.push(" AND (created_at < ").bind(Bind::Int(cursor.created_at));
-            sql.push(" OR id < ").bind(Bind::Id(cursor.id)).push(")");
-        }
-        sql.push(" ORDER BY created_at DESC, id DESC LIMIT ").bind(Bind::Int(i64::from(limit)));
-        let (text, binds) = sql.finish();
+        let (text, binds) = list_sql(filter, cursor, limit);
         let query = sqlx::query_as::<_, StoredCall>(AssertSqlSafe(text));
         let rows = bind_all!(query, binds).fetch_all(self.0.read()).await?;
         rows.into_iter().map(StoredCall::read).collect()
@@ -233,5 +237,43 @@ impl Calls<'_> {
                 })
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MasterKey, Storage};
+    use model::SystemClock;
+    use sqlx::Row;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn every_filter_of_the_audit_page_is_answered_from_an_index_without_sorting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let storage =
+            Storage::open(&path, Arc::new(SystemClock), MasterKey::from_bytes([1; 32])).await.unwrap();
+        let all = CallFilter::default;
+        let cursor = CallCursor { created_at: 5, id: Uuid::nil() };
+        for (filter, index) in [
+            (all(), "time"),
+            (CallFilter { tool: Some(String::new()), ..all() }, "tool"),
+            (CallFilter { class: Some(Class::Safe), ..all() }, "class"),
+            (CallFilter { state: Some(CallState::Running), ..all() }, "status"),
+            (CallFilter { edge: Some(EdgeId(1)), ..all() }, "device"),
+            (CallFilter { person: Some(UserId(1)), ..all() }, "person"),
+            (CallFilter { session: Some(SessionId(Uuid::nil())), ..all() }, "session"),
+            (CallFilter { turn: Some(TurnId(Uuid::nil())), ..all() }, "turn"),
+            (CallFilter { parent: Some(CallId(Uuid::nil())), ..all() }, "parent"),
+        ] {
+            let (text, binds) = list_sql(&filter, Some(cursor), 50);
+            let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
+            let plan = bind_all!(query, binds).fetch_all(storage.read()).await.unwrap();
+            let plan: Vec<String> = plan.iter().map(|step| step.get("detail")).collect();
+            let plan = plan.join("; ");
+            assert!(plan.contains(&format!("USING INDEX chat_tool_calls_{index} ")), "{index}: {plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{index}: {plan}");
+        }
     }
 }

@@ -1,0 +1,166 @@
+use super::support;
+use model::{CallId, EdgeId, UserId};
+use serde_json::json;
+use sqlx::Executor;
+use storage::audit::{AuditFilter, Verification};
+use storage::{Actor, AuditEntry};
+use support::Database;
+
+fn entry(kind: &'static str, number: usize) -> AuditEntry {
+    AuditEntry { kind, call_id: None, actor: Actor::User(UserId(1)), payload: json!({"number": number}) }
+}
+
+async fn with_rows(rows: usize) -> Database {
+    let database = support::open().await;
+    for number in 0..rows {
+        database.storage.audit().record(entry("test.entry", number)).await.unwrap();
+    }
+    database
+}
+
+/// Changes the file as somebody does who has it: the triggers are no obstacle to them.
+async fn tamper(database: &Database, sql: &'static str) -> Verification {
+    let mut outside = database.outside().await;
+    outside.execute("DROP TRIGGER audit_log_is_append_only_update").await.unwrap();
+    outside.execute("DROP TRIGGER audit_log_is_append_only_delete").await.unwrap();
+    outside.execute(sql).await.unwrap();
+    database.storage.audit().verify().await.unwrap()
+}
+
+#[tokio::test]
+async fn an_untouched_chain_is_right_from_its_first_row() {
+    let database = with_rows(50).await;
+    let found = database.storage.audit().verify().await.unwrap();
+    assert_eq!(found, Verification { ok: true, rows: 51, through_seq: 51, problem: None });
+    let first = database.storage.audit().list(&AuditFilter::default(), Some(2), 10).await.unwrap();
+    assert_eq!((first[0].seq, first[0].kind.as_str()), (1, "chain.started"));
+}
+
+#[tokio::test]
+async fn rows_can_not_be_changed_or_deleted() {
+    let database = with_rows(1).await;
+    for sql in [
+        "UPDATE audit_log SET kind = 'other'",
+        "DELETE FROM audit_log",
+        "REPLACE INTO audit_log SELECT chain_id, seq, at, 'other', call_id, actor, payload, prev_hash, row_hash FROM audit_log",
+    ] {
+        let result = database
+            .storage
+            .write(move |conn| Box::pin(async move { Ok(sqlx::query(sql).execute(conn).await.map(drop)?) }))
+            .await;
+        let error = format!("{:?}", result.unwrap_err());
+        assert!(error.contains("append-only"), "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn every_kind_of_tampering_is_found_and_located() {
+    for (sql, through, problem) in [
+        ("UPDATE audit_log SET payload = '{\"number\":7}' WHERE seq = 5", 4, "row 5 was changed"),
+        ("UPDATE audit_log SET at = at + 1 WHERE seq = 5", 4, "row 5 was changed"),
+        ("UPDATE audit_log SET actor = '{\"kind\":\"system\"}' WHERE seq = 5", 4, "row 5 was changed"),
+        (
+            "UPDATE audit_log SET call_id = x'00112233445566778899aabbccddeeff' WHERE seq = 5",
+            4,
+            "row 5 was changed",
+        ),
+        ("UPDATE audit_log SET kind = 'a' WHERE seq = 1", 0, "row 1 was changed"),
+        ("DELETE FROM audit_log WHERE seq = 5", 4, "row 5 is missing"),
+        ("DELETE FROM audit_log WHERE seq >= 9", 8, "ends at row 8, but row 11"),
+        ("UPDATE audit_log SET row_hash = zeroblob(32) WHERE seq = 11", 10, "row 11 was changed"),
+        (
+            "UPDATE audit_log SET seq = CASE seq WHEN 5 THEN -6 WHEN 6 THEN -5 END WHERE seq IN (5, 6); UPDATE audit_log SET seq = -seq WHERE seq < 0",
+            4,
+            "row 5 does not continue",
+        ),
+    ] {
+        let database = with_rows(10).await;
+        let found = tamper(&database, sql).await;
+        assert!(!found.ok, "{sql}");
+        assert_eq!(found.through_seq, through, "{sql}: {found:?}");
+        assert!(found.problem.as_ref().unwrap().contains(problem), "{sql}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_is_there_exactly_when_its_job_was_committed() {
+    let database = with_rows(0).await;
+    let now = database.storage.now();
+    let failed: Result<(), _> = database
+        .storage
+        .write(move |conn| {
+            Box::pin(async move {
+                storage::audit::append(conn, now, entry("test.undone", 1)).await?;
+                Err(storage::StorageError::conflict("no"))
+            })
+        })
+        .await;
+    failed.unwrap_err();
+    database.storage.audit().record(entry("test.done", 2)).await.unwrap();
+    let rows = database.storage.audit().list(&AuditFilter::default(), None, 10).await.unwrap();
+    let kinds: Vec<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
+    assert_eq!(kinds, ["test.done", "chain.started"]);
+    assert!(database.storage.audit().verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn concurrent_entries_make_one_chain() {
+    let database = with_rows(0).await;
+    let tasks: Vec<_> = (0..64)
+        .map(|number| {
+            let storage = database.storage.clone();
+            tokio::spawn(async move { storage.audit().record(entry("test.entry", number)).await.unwrap() })
+        })
+        .collect();
+    let mut seqs = Vec::new();
+    for task in tasks {
+        seqs.push(task.await.unwrap());
+    }
+    seqs.sort_unstable();
+    assert_eq!(seqs, (2..=65).collect::<Vec<i64>>());
+    assert!(database.storage.audit().verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn the_list_is_narrowed_by_kind_call_and_time_and_goes_page_by_page() {
+    let database = support::open().await;
+    let call = CallId::generate();
+    let audit = database.storage.audit();
+    audit.record(entry("user.signed_in", 0)).await.unwrap();
+    database.clock.advance(std::time::Duration::from_secs(60));
+    let later = database.storage.now();
+    let of_call = AuditEntry {
+        kind: "call.finished",
+        call_id: Some(call),
+        actor: Actor::Edge(EdgeId(4)),
+        payload: json!({"z": 1, "a": 2}),
+    };
+    audit.record(of_call).await.unwrap();
+    audit.record(entry("callback.made", 0)).await.unwrap();
+
+    let kinds = |filter: AuditFilter| async move {
+        let rows = audit.list(&filter, None, 10).await.unwrap();
+        rows.into_iter().map(|row| row.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kinds(AuditFilter { kind: Some("call.".to_owned()), ..AuditFilter::default() }).await,
+        ["call.finished"]
+    );
+    assert_eq!(kinds(AuditFilter { kind: Some("call".to_owned()), ..AuditFilter::default() }).await, [""; 0]);
+    assert_eq!(kinds(AuditFilter { call: Some(call), ..AuditFilter::default() }).await, ["call.finished"]);
+    assert_eq!(
+        kinds(AuditFilter { from: Some(later), ..AuditFilter::default() }).await,
+        ["callback.made", "call.finished"]
+    );
+    assert_eq!(
+        kinds(AuditFilter { to: Some(later), ..AuditFilter::default() }).await,
+        ["user.signed_in", "chain.started"]
+    );
+    let rows = audit.of_call(call).await.unwrap();
+    assert_eq!(
+        (rows[0].actor.clone(), rows[0].payload.clone()),
+        (json!({"id": 4, "kind": "edge"}), json!({"a": 2, "z": 1}))
+    );
+    let second = audit.list(&AuditFilter::default(), Some(rows[0].seq), 1).await.unwrap();
+    assert_eq!(second[0].kind, "user.signed_in");
+}
