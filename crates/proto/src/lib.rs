@@ -2,7 +2,13 @@
 
 /// Version 1 of the protocol.
 pub mod v1 {
-    #![allow(missing_docs, unused_qualifications, clippy::all, clippy::unwrap_used, reason = "generated code")]
+    #![allow(
+        missing_docs,
+        unused_qualifications,
+        clippy::all,
+        clippy::unwrap_used,
+        reason = "generated code"
+    )]
     tonic::include_proto!("steadyhand.v1");
 }
 

@@ -67,8 +67,9 @@ mod tests {
 
     #[test]
     fn the_ceiling_doubles_from_one_second_to_one_minute() {
-        let ceilings: Vec<u64> =
-            (0..8).map(|attempt| reconnect_wait(attempt, RECONNECT_MIN, RECONNECT_MAX, 1.0).as_secs()).collect();
+        let ceilings: Vec<u64> = (0..8)
+            .map(|attempt| reconnect_wait(attempt, RECONNECT_MIN, RECONNECT_MAX, 1.0).as_secs())
+            .collect();
         assert_eq!(ceilings, [1, 2, 4, 8, 16, 32, 60, 60]);
     }
 

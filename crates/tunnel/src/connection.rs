@@ -36,7 +36,7 @@ pub async fn open(
 ) -> Result<(EdgeClient, ConnectionHandle), Ended> {
     let EdgeStream { io, activity, not_after, .. } = stream;
     let tasks = ConnectionTasks::default();
-    let end_tasks = tasks.0.clone().drop_guard();
+    let end_tasks = tasks.guard();
     let (sender, connection) = http2::Builder::new(tasks.clone())
         .timer(TokioTimer::new())
         .initial_stream_window_size(settings.stream_window)
@@ -59,6 +59,7 @@ pub async fn open(
         clock: clock.clone(),
         settings: settings.clone(),
         inbox,
+        tasks,
         _end_tasks: end_tasks,
     };
     let done = CancellationToken::new();
@@ -135,6 +136,7 @@ struct Driver {
     clock: Arc<dyn Clock>,
     settings: Settings,
     inbox: mpsc::UnboundedReceiver<Command>,
+    tasks: ConnectionTasks,
     _end_tasks: DropGuard,
 }
 
@@ -144,7 +146,16 @@ impl Driver {
         C: Future<Output = hyper::Result<()>>,
     {
         let limit = self.settings.quiet_limit;
-        let mut connection = pin!(connection);
+        // Once no more requests can come, hyper's future ends, but the calls under way still run in its tasks.
+        let tasks = self.tasks.clone();
+        let whole = async {
+            let result = connection.await;
+            if result.is_ok() {
+                tasks.finished().await;
+            }
+            result
+        };
+        let mut connection = pin!(whole);
         let mut drained = pin!(tokio::time::sleep(self.settings.drain_limit));
         let mut draining = false;
         let mut held = true;

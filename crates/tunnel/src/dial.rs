@@ -67,7 +67,11 @@ impl EdgeLink {
 /// # Errors
 ///
 /// Fails with a sentence for the operator of the host.
-pub async fn dial(config: &DialConfig, identity: &EdgeIdentity, clock: &Arc<dyn Clock>) -> Result<EdgeLink, TunnelError> {
+pub async fn dial(
+    config: &DialConfig,
+    identity: &EdgeIdentity,
+    clock: &Arc<dyn Clock>,
+) -> Result<EdgeLink, TunnelError> {
     let trust = Trust::Authority(identity.ca().clone(), identity.deployment().clone());
     let handshake = Handshake { config, trust, identity: Some(identity), alpn: ALPN_EDGE, clock };
     let (stream, seen) = handshake.run().await?;
@@ -123,10 +127,11 @@ impl Handshake<'_> {
 
     fn tls_config(&self, seen: Seen) -> Result<ClientConfig, rustls::Error> {
         let verifier = Arc::new(ManagerVerifier::new(self.trust.clone(), seen));
-        let builder = ClientConfig::builder_with_details(provider(), Arc::new(RustlsClock(self.clock.clone())))
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
+        let builder =
+            ClientConfig::builder_with_details(provider(), Arc::new(RustlsClock(self.clock.clone())))
+                .with_protocol_versions(&[&rustls::version::TLS13])?
+                .dangerous()
+                .with_custom_certificate_verifier(verifier);
         let mut config = match self.identity {
             Some(identity) => builder.with_client_auth_cert(identity.chain().to_vec(), identity.key_der())?,
             None => builder.with_no_client_auth(),

@@ -26,10 +26,18 @@ impl std::fmt::Display for Ended {
         match self {
             Self::ByPeer => f.write_str("the other end closed the connection"),
             Self::Quiet(limit) => {
-                write!(f, "nothing arrived from the other end for {} s: the connection is taken for dead", limit.as_secs_f32())
+                write!(
+                    f,
+                    "nothing arrived from the other end for {} s: the connection is taken for dead",
+                    limit.as_secs_f32()
+                )
             }
             Self::CertificateOver(at) => {
-                write!(f, "the certificate under which the connection was opened ran out at {}", at.format("%Y-%m-%d %H:%M:%S UTC"))
+                write!(
+                    f,
+                    "the certificate under which the connection was opened ran out at {}",
+                    at.format("%Y-%m-%d %H:%M:%S UTC")
+                )
             }
             Self::Closed(reason) => f.write_str(reason),
             Self::Drained => f.write_str("the connection was replaced and its calls are finished"),

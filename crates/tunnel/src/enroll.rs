@@ -34,14 +34,12 @@ pub async fn enroll(
     clock: &Arc<dyn Clock>,
 ) -> Result<EdgeIdentity, TunnelError> {
     let key = EdgeKey::generate()?;
-    let request = EnrollRequest {
-        token: token.secret_text(),
-        csr_der: key.request()?,
-        hostname: hostname.to_owned(),
-    };
+    let request =
+        EnrollRequest { token: token.secret_text(), csr_der: key.request()?, hostname: hostname.to_owned() };
     let mut session = Session::open(config, Trust::Pin(token.pin()), clock).await?;
     let answer = timeout(ANSWER_TIMEOUT, session.client.enroll(Request::new(request)));
-    let answer = within(config, answer).await?.map_err(|status| refused(&status, TunnelError::TokenRefused))?;
+    let answer =
+        within(config, answer).await?.map_err(|status| refused(&status, TunnelError::TokenRefused))?;
     session.check(key, answer)
 }
 
@@ -60,7 +58,8 @@ pub async fn rejoin(
     let trust = Trust::Authority(old.ca().clone(), old.deployment().clone());
     let mut session = Session::open(config, trust, clock).await?;
     let answer = timeout(ANSWER_TIMEOUT, session.client.rejoin(Request::new(request)));
-    let answer = within(config, answer).await?.map_err(|status| refused(&status, TunnelError::RejoinRefused))?;
+    let answer =
+        within(config, answer).await?.map_err(|status| refused(&status, TunnelError::RejoinRefused))?;
     let fresh = session.check(key, answer)?;
     if fresh.edge() != old.edge() {
         return Err(TunnelError::BadAnswer { reason: "it is for another edge".to_owned() });
@@ -99,11 +98,12 @@ impl Session {
         let handshake = Handshake { config, trust, identity: None, alpn: ALPN_ENROLL, clock };
         let (stream, seen) = handshake.run().await?;
         let tasks = ConnectionTasks::default();
-        let end_tasks = tasks.0.clone().drop_guard();
+        let end_tasks = tasks.guard();
         let (sender, connection) =
-            http2::Builder::new(tasks.clone()).handshake(TokioIo::new(stream)).await.map_err(|error| {
-                TunnelError::EnrollFailed { message: crate::ended::root_cause(&error) }
-            })?;
+            http2::Builder::new(tasks.clone())
+                .handshake(TokioIo::new(stream))
+                .await
+                .map_err(|error| TunnelError::EnrollFailed { message: crate::ended::root_cause(&error) })?;
         hyper::rt::Executor::execute(&tasks, async move {
             // How it ended is told by the answer.
             let _ = connection.await;
@@ -121,7 +121,8 @@ impl Session {
             return Err(bad("it names another authority than the one that the manager proved to have"));
         }
         let identity = EdgeIdentity::assemble(key, answer.certificate_chain_der, answer.ca_der)?;
-        let manager = self.manager.facts.as_ref().and_then(|facts| facts.name.as_ref()).map(SpiffeId::deployment);
+        let manager =
+            self.manager.facts.as_ref().and_then(|facts| facts.name.as_ref()).map(SpiffeId::deployment);
         if manager != Some(identity.deployment()) || identity.edge().0 != answer.edge_id {
             return Err(bad("the certificate is for another deployment or edge"));
         }

@@ -70,7 +70,9 @@ pub enum TunnelError {
         limit: Duration,
     },
     /// The other end hung up.
-    #[error("{address} closed the connection without a reason: a load balancer without a manager behind it, a firewall, or a manager that is shutting down")]
+    #[error(
+        "{address} closed the connection without a reason: a load balancer without a manager behind it, a firewall, or a manager that is shutting down"
+    )]
     ClosedEarly {
         /// The manager.
         address: String,
@@ -82,7 +84,9 @@ pub enum TunnelError {
         address: String,
     },
     /// There is another service.
-    #[error("{address} speaks TLS but not the tunnel's protocol: this is another service, perhaps the console's port or a proxy that ends TLS; the tunnel needs TCP passed through")]
+    #[error(
+        "{address} speaks TLS but not the tunnel's protocol: this is another service, perhaps the console's port or a proxy that ends TLS; the tunnel needs TCP passed through"
+    )]
     NotATunnel {
         /// The address.
         address: String,
@@ -94,19 +98,25 @@ pub enum TunnelError {
         address: String,
     },
     /// The authority isn't the one of the token.
-    #[error("{address} is not the manager that this join token comes from; nothing was sent to it. Copy the token again, and check that the address is that manager's")]
+    #[error(
+        "{address} is not the manager that this join token comes from; nothing was sent to it. Copy the token again, and check that the address is that manager's"
+    )]
     PinMismatch {
         /// The address.
         address: String,
     },
     /// The authority isn't this edge's.
-    #[error("{address} has a certificate of another authority than the one that this edge was enrolled with: it is another manager, its authority was made anew, or something intercepts TLS")]
+    #[error(
+        "{address} has a certificate of another authority than the one that this edge was enrolled with: it is another manager, its authority was made anew, or something intercepts TLS"
+    )]
     ForeignManager {
         /// The address.
         address: String,
     },
     /// Somebody else of this deployment plays the manager.
-    #[error("{address} shows a certificate for {found}, which is not the manager of this deployment: the connection was refused")]
+    #[error(
+        "{address} shows a certificate for {found}, which is not the manager of this deployment: the connection was refused"
+    )]
     NotTheManager {
         /// The address.
         address: String,
@@ -114,7 +124,11 @@ pub enum TunnelError {
         found: String,
     },
     /// By this host's clock the manager's certificate ran out.
-    #[error("the manager's certificate ran out at {}, and this host's clock says {}: if that is wrong, set this host's clock; else restart the manager", date(not_after), date(now))]
+    #[error(
+        "the manager's certificate ran out at {}, and this host's clock says {}: if that is wrong, set this host's clock; else restart the manager",
+        date(not_after),
+        date(now)
+    )]
     ManagerExpired {
         /// The end of its life.
         not_after: Timestamp,
@@ -122,7 +136,11 @@ pub enum TunnelError {
         now: Timestamp,
     },
     /// By this host's clock the manager's certificate isn't valid yet.
-    #[error("the manager's certificate is valid from {}, and this host's clock says {}: this host's clock is late, or the manager's was early", date(not_before), date(now))]
+    #[error(
+        "the manager's certificate is valid from {}, and this host's clock says {}: this host's clock is late, or the manager's was early",
+        date(not_before),
+        date(now)
+    )]
     ManagerNotYetValid {
         /// The beginning of its life.
         not_before: Timestamp,
@@ -130,13 +148,20 @@ pub enum TunnelError {
         now: Timestamp,
     },
     /// The edge's certificate ran out.
-    #[error("this edge's certificate ran out at {} and the manager refused it: let an administrator allow it to rejoin (Hosts → this host), or enrol it again", date(not_after))]
+    #[error(
+        "this edge's certificate ran out at {} and the manager refused it: let an administrator allow it to rejoin (Hosts → this host), or enrol it again",
+        date(not_after)
+    )]
     OwnExpired {
         /// The end of its life.
         not_after: Timestamp,
     },
     /// The edge's certificate isn't valid yet, by its own clock too.
-    #[error("this edge's certificate is valid from {} only, and this host's clock says {}: set this host's clock, or the manager's if it was early when it signed", date(not_before), date(now))]
+    #[error(
+        "this edge's certificate is valid from {} only, and this host's clock says {}: set this host's clock, or the manager's if it was early when it signed",
+        date(not_before),
+        date(now)
+    )]
     OwnNotYetValid {
         /// The beginning of its life.
         not_before: Timestamp,
@@ -144,7 +169,12 @@ pub enum TunnelError {
         now: Timestamp,
     },
     /// The two clocks disagree.
-    #[error("the manager says that this edge's certificate has run out or isn't valid yet, but by this host's clock ({}) it is valid from {} to {}: one of the two clocks is wrong", date(now), date(not_before), date(not_after))]
+    #[error(
+        "the manager says that this edge's certificate has run out or isn't valid yet, but by this host's clock ({}) it is valid from {} to {}: one of the two clocks is wrong",
+        date(now),
+        date(not_before),
+        date(not_after)
+    )]
     ClocksDiffer {
         /// The beginning of its life.
         not_before: Timestamp,
@@ -154,13 +184,17 @@ pub enum TunnelError {
         now: Timestamp,
     },
     /// The manager doesn't know the edge's authority.
-    #[error("the manager doesn't know the authority that signed this edge's certificate: its authority was made anew, or this edge belongs to another manager; enrol it again")]
+    #[error(
+        "the manager doesn't know the authority that signed this edge's certificate: its authority was made anew, or this edge belongs to another manager; enrol it again"
+    )]
     UnknownToManager,
     /// No certificate was shown.
     #[error("the manager wants a certificate and this edge showed none: run `steadyhand-edge enroll` first")]
     CertificateRequired,
     /// The certificate isn't an edge's.
-    #[error("the manager refused this edge's certificate: it is not one of an edge of its deployment ({alert}); enrol again")]
+    #[error(
+        "the manager refused this edge's certificate: it is not one of an edge of its deployment ({alert}); enrol again"
+    )]
     CertificateRefused {
         /// The TLS alert.
         alert: String,
@@ -174,10 +208,14 @@ pub enum TunnelError {
         reason: String,
     },
     /// The token wasn't accepted.
-    #[error("the manager didn't accept this join token: it was mistyped, used before, revoked, or is over; make a new one in Hosts → Add host")]
+    #[error(
+        "the manager didn't accept this join token: it was mistyped, used before, revoked, or is over; make a new one in Hosts → Add host"
+    )]
     TokenRefused,
     /// The edge may not rejoin.
-    #[error("the manager didn't let this edge rejoin: an administrator has to allow it first (Hosts → this host → Allow to rejoin), and the clocks may differ by 5 minutes at most")]
+    #[error(
+        "the manager didn't let this edge rejoin: an administrator has to allow it first (Hosts → this host → Allow to rejoin), and the clocks may differ by 5 minutes at most"
+    )]
     RejoinRefused,
     /// The manager answered with another error.
     #[error("the manager couldn't enrol this host: {message}")]
@@ -236,7 +274,9 @@ pub(crate) fn explain(error: &io::Error, at: &Circumstances<'_>) -> TunnelError 
         rustls::Error::InvalidCertificate(refusal) => explain_refusal(refusal, at),
         rustls::Error::AlertReceived(alert) => explain_alert(*alert, at),
         rustls::Error::NoApplicationProtocol => TunnelError::NotATunnel { address },
-        rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. } => TunnelError::NotTls { address },
+        rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. } => {
+            TunnelError::NotTls { address }
+        }
         rustls::Error::PeerIncompatible(_) => TunnelError::OldTls { address },
         other => TunnelError::Tls { address, reason: other.to_string() },
     }

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tonic::body::Body;
 
@@ -24,7 +25,23 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(10);
 
 /// Runs the tasks of one connection; they end with it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ConnectionTasks(pub(crate) CancellationToken);
+pub(crate) struct ConnectionTasks {
+    end: CancellationToken,
+    running: TaskTracker,
+}
+
+impl ConnectionTasks {
+    /// Ends all tasks, and with them the connection, when the guard is dropped.
+    pub(crate) fn guard(&self) -> DropGuard {
+        self.end.clone().drop_guard()
+    }
+
+    /// Ends when the connection has nothing left to do.
+    pub(crate) async fn finished(&self) {
+        self.running.close();
+        self.running.wait().await;
+    }
+}
 
 impl<F> hyper::rt::Executor<F> for ConnectionTasks
 where
@@ -32,8 +49,8 @@ where
     F::Output: Send + 'static,
 {
     fn execute(&self, future: F) {
-        let end = self.0.clone();
-        tokio::spawn(async move {
+        let end = self.end.clone();
+        self.running.spawn(async move {
             end.run_until_cancelled(future).await;
         });
     }
@@ -55,7 +72,8 @@ impl Requester {
     /// Makes the transport, and the task that cancels abandoned calls.
     pub(crate) fn new(sender: Sender, tasks: &ConnectionTasks) -> Self {
         let (abandoned, mut queue) = mpsc::unbounded_channel::<Abandoned>();
-        hyper::rt::Executor::execute(tasks, async move {
+        let end = tasks.end.clone();
+        let pace = async move {
             let mut batch = Vec::with_capacity(CANCEL_BATCH);
             while queue.recv_many(&mut batch, CANCEL_BATCH).await > 0 {
                 let full = batch.len() == CANCEL_BATCH;
@@ -64,7 +82,8 @@ impl Requester {
                     tokio::time::sleep(CANCEL_PAUSE).await;
                 }
             }
-        });
+        };
+        tokio::spawn(async move { end.run_until_cancelled(pace).await });
         Self { sender: Arc::new(Mutex::new(Some(sender))), abandoned }
     }
 
@@ -84,7 +103,9 @@ fn status_of(error: hyper::Error) -> Status {
     let status = Status::from_error(Box::new(error));
     match status.code() {
         tonic::Code::Unknown | tonic::Code::Internal if lost => gone(),
-        tonic::Code::Unknown => Status::unavailable(format!("the connection to the other end was lost: {cause}")),
+        tonic::Code::Unknown => {
+            Status::unavailable(format!("the connection to the other end was lost: {cause}"))
+        }
         _ => status,
     }
 }
@@ -95,16 +116,13 @@ impl tower_service::Service<http::Request<Body>> for Requester {
     type Future = PacedResponse;
 
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        match sender.as_ref() {
-            Some(sender) if !sender.is_closed() => Poll::Ready(Ok(())),
-            _ => Poll::Ready(Err(gone())),
-        }
+        // HTTP/2 queues by itself. A closed connection is told by the call, whose status reaches the caller as it is.
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: http::Request<Body>) -> PacedResponse {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let pending: BoxFuture<'static, _> = match sender {
+        let pending: BoxFuture<'static, _> = match sender.filter(|sender| !sender.is_closed()) {
             Some(mut sender) => {
                 let response = sender.send_request(request);
                 Box::pin(async move { response.await.map_err(status_of) })
@@ -153,7 +171,10 @@ impl HttpBody for PacedBody {
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let Some(body) = self.body.as_mut() else { return Poll::Ready(None) };
         match std::task::ready!(Pin::new(body).poll_frame(cx)) {
             Some(Ok(frame)) => Poll::Ready(Some(Ok(frame))),

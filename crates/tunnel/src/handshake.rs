@@ -35,7 +35,8 @@ pub struct Claimed {
 impl Claimed {
     pub(crate) fn from_presented(presented: &Presented) -> Option<Self> {
         let facts = presented.facts.as_ref()?;
-        let edge = facts.name.as_ref().and_then(crate::spiffe::SpiffeId::edge).filter(|_| presented.signed_by_us);
+        let edge =
+            facts.name.as_ref().and_then(crate::spiffe::SpiffeId::edge).filter(|_| presented.signed_by_us);
         Some(Self { names: facts.names_text(), edge, serial: facts.serial.clone() })
     }
 }
@@ -43,7 +44,9 @@ impl Claimed {
 impl fmt::Display for HandshakeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.claimed {
-            Some(Claimed { edge: Some(edge), .. }) => write!(f, "edge {edge} at {}: {}", self.peer, self.reason),
+            Some(Claimed { edge: Some(edge), .. }) => {
+                write!(f, "edge {edge} at {}: {}", self.peer, self.reason)
+            }
             Some(Claimed { names, .. }) => {
                 write!(f, "a host at {} that claims to be {names}: {}", self.peer, self.reason)
             }
@@ -185,7 +188,9 @@ pub(crate) fn reason_of(error: &io::Error, presented: &Presented, now: Timestamp
             other => HandshakeReason::Other(format!("it answered {other:?}")),
         },
         (rustls::Error::NoApplicationProtocol, _) => HandshakeReason::WrongProtocol(Vec::new()),
-        (rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. }, _) => HandshakeReason::NotTls,
+        (rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. }, _) => {
+            HandshakeReason::NotTls
+        }
         (rustls::Error::PeerIncompatible(_), _) => HandshakeReason::OldTls,
         (other, _) => HandshakeReason::Other(other.to_string()),
     }

@@ -23,8 +23,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::server::{StartHandshake, TlsStream};
 use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::{StartHandshake, TlsStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::body::Body;
 use tower_service::Service;
@@ -65,7 +65,14 @@ impl ListenerConfig {
         let on_failure: OnFailure = Arc::new(|failure: HandshakeFailure| {
             tracing::warn!(peer = %failure.peer, "{failure}");
         });
-        Self { tls, clock, settings: Settings::default(), max_handshakes: 256, max_enrollments: 64, on_failure }
+        Self {
+            tls,
+            clock,
+            settings: Settings::default(),
+            max_handshakes: 256,
+            max_enrollments: 64,
+            on_failure,
+        }
     }
 }
 
@@ -130,7 +137,9 @@ impl Listener {
             edges: sender,
             stop: stop.clone(),
         };
-        tokio::spawn(async move { accepting.stop.clone().run_until_cancelled(Arc::new(accepting).run(socket)).await });
+        tokio::spawn(async move {
+            accepting.stop.clone().run_until_cancelled(Arc::new(accepting).run(socket)).await
+        });
         Ok(Self { edges, address, _stop: stop.drop_guard() })
     }
 
@@ -182,7 +191,8 @@ where
             };
             let this = self.clone();
             tokio::spawn(async move {
-                let accepted = this.stop.run_until_cancelled(this.handshake(connection, peer)).await.flatten();
+                let accepted =
+                    this.stop.run_until_cancelled(this.handshake(connection, peer)).await.flatten();
                 match accepted {
                     Some(Accepted::Edge(stream)) => {
                         // Closed only when the listener is gone. The permit is held: who isn't taken up slows the rest.
@@ -220,12 +230,18 @@ where
             // Closing a socket with unread bytes would throw away the alert that tells the other end why.
             let _ = io.shutdown().await;
             let mut rest = [0; 1024];
-            let _ = timeout(LINGER, async { while io.read(&mut rest).await.is_ok_and(|count| count > 0) {} }).await;
+            let _ = timeout(LINGER, async { while io.read(&mut rest).await.is_ok_and(|count| count > 0) {} })
+                .await;
         }
         None
     }
 
-    async fn negotiate(&self, connection: TcpStream, peer: SocketAddr, seen: &Seen) -> Result<Accepted, Failed> {
+    async fn negotiate(
+        &self,
+        connection: TcpStream,
+        peer: SocketAddr,
+        seen: &Seen,
+    ) -> Result<Accepted, Failed> {
         let io = prepare(connection, &self.config.settings);
         let acceptor = LazyConfigAcceptor::new(Acceptor::default(), io);
         let mut acceptor = std::pin::pin!(acceptor);
@@ -233,8 +249,11 @@ where
             Ok(start) => start,
             Err(error) => return Err(self.failed(&error, seen, acceptor.take_io())),
         };
-        let offered: Vec<Vec<u8>> =
-            start.client_hello().alpn().map(|offered| offered.map(<[u8]>::to_vec).collect()).unwrap_or_default();
+        let offered: Vec<Vec<u8>> = start
+            .client_hello()
+            .alpn()
+            .map(|offered| offered.map(<[u8]>::to_vec).collect())
+            .unwrap_or_default();
         let offers = |protocol: &[u8]| offered.iter().any(|offer| offer == protocol);
         let (config, wanted) = if offers(ALPN_EDGE) {
             (self.config.tls.edge_config(seen.clone()), ALPN_EDGE)
@@ -256,7 +275,8 @@ where
         }
         let (socket, session) = stream.get_ref();
         let activity = socket.activity().clone();
-        let certificate = session.peer_certificates().and_then(|chain| chain.first()).map(|leaf| leaf.to_vec());
+        let certificate =
+            session.peer_certificates().and_then(|chain| chain.first()).map(|leaf| leaf.to_vec());
         match (certificate, seen.get().facts) {
             (Some(certificate), Some(facts)) => match facts.name {
                 Some(SpiffeId::Edge(_, edge)) => Ok(Accepted::Edge(Box::new(EdgeStream {
@@ -301,7 +321,11 @@ type Failed = Box<(HandshakeReason, Option<Watched<TcpStream>>)>;
 
 /// Says so in a TLS alert, which rustls would do only for a client that offers protocols at all.
 async fn wrong_protocol(start: StartHandshake<Watched<TcpStream>>, offered: &[Vec<u8>]) -> Failed {
-    let names = offered.iter().take(4).map(|name| name.escape_ascii().to_string().chars().take(32).collect()).collect();
+    let names = offered
+        .iter()
+        .take(4)
+        .map(|name| name.escape_ascii().to_string().chars().take(32).collect())
+        .collect();
     let mut io = start.io;
     let _ = io.write_all(&NO_APPLICATION_PROTOCOL).await;
     Box::new((HandshakeReason::WrongProtocol(names), Some(io)))

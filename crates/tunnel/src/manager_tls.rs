@@ -87,11 +87,12 @@ impl ManagerTls {
         verifier: Arc<dyn ClientCertVerifier>,
         alpn: &[u8],
     ) -> Result<Arc<ServerConfig>, PkiError> {
-        let mut config = ServerConfig::builder_with_details(provider(), Arc::new(RustlsClock(self.clock.clone())))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(refused)?
-            .with_client_cert_verifier(verifier)
-            .with_cert_resolver(current.certificate.clone());
+        let mut config =
+            ServerConfig::builder_with_details(provider(), Arc::new(RustlsClock(self.clock.clone())))
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .map_err(refused)?
+                .with_client_cert_verifier(verifier)
+                .with_cert_resolver(current.certificate.clone());
         config.alpn_protocols = vec![alpn.to_vec()];
         // A resumed session would skip verification and keep an old identity.
         config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -76,7 +76,9 @@ impl FromStr for Proxy {
         // The text isn't repeated in the error: it may hold a password.
         let rest = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
         let (credentials, host) = match rest.rsplit_once('@') {
-            Some((credentials, host)) => (Some(percent_decode(credentials).ok_or(TunnelError::BadProxy)?), host),
+            Some((credentials, host)) => {
+                (Some(percent_decode(credentials).ok_or(TunnelError::BadProxy)?), host)
+            }
             None => (None, rest),
         };
         let bad = |byte: u8| byte.is_ascii_control();
@@ -96,7 +98,12 @@ impl fmt::Display for Proxy {
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Proxy({}, credentials {})", self.address, if self.credentials.is_some() { "hidden" } else { "none" })
+        write!(
+            f,
+            "Proxy({}, credentials {})",
+            self.address,
+            if self.credentials.is_some() { "hidden" } else { "none" }
+        )
     }
 }
 
@@ -168,9 +175,13 @@ async fn connect_tcp(address: &Address) -> Result<TcpStream, TunnelError> {
         }
     }
     let hint = match last.kind() {
-        io::ErrorKind::ConnectionRefused => "nothing listens there; is the manager running, and is this its tunnel port?",
+        io::ErrorKind::ConnectionRefused => {
+            "nothing listens there; is the manager running, and is this its tunnel port?"
+        }
         io::ErrorKind::TimedOut => "no answer; a firewall may drop the packets",
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => "there is no route to it from this host",
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            "there is no route to it from this host"
+        }
         _ => "check the address and this host's network",
     };
     Err(TunnelError::Connect { address: address.to_string(), hint, source: last })
@@ -183,7 +194,9 @@ mod tests {
 
     #[test]
     fn an_address_needs_a_host_and_a_port() {
-        for text in ["", "host", "host:", ":7443", "host:0", "host:70000", "::1:7443", "ho st:1", "host:1\r\nX: y"] {
+        for text in
+            ["", "host", "host:", ":7443", "host:0", "host:70000", "::1:7443", "ho st:1", "host:1\r\nX: y"]
+        {
             assert!(text.parse::<Address>().is_err(), "{text:?} was taken for an address");
         }
         assert_eq!("https://m.example:7443/".parse::<Address>().unwrap().to_string(), "m.example:7443");

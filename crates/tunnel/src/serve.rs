@@ -27,14 +27,22 @@ const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// stream must be spawned elsewhere.
 ///
 /// Cancel safe: dropped, it closes the connection.
-pub async fn serve<S>(link: EdgeLink, service: S, clock: &Arc<dyn Clock>, shutdown: &CancellationToken) -> Ended
+pub async fn serve<S>(
+    link: EdgeLink,
+    service: S,
+    clock: &Arc<dyn Clock>,
+    shutdown: &CancellationToken,
+) -> Ended
 where
-    S: Service<http::Request<Incoming>, Response = http::Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S: Service<http::Request<Incoming>, Response = http::Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
     S::Future: Send + 'static,
 {
     let EdgeLink { io, activity, not_after, settings } = link;
     let tasks = ConnectionTasks::default();
-    let _end_tasks = tasks.0.clone().drop_guard();
+    let _end_tasks = tasks.guard();
     let connection = http2::Builder::new(tasks)
         .timer(TokioTimer::new())
         .keep_alive_interval(settings.ping_interval)

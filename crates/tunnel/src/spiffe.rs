@@ -25,10 +25,15 @@ impl FromStr for Deployment {
     type Err = BadName;
 
     fn from_str(text: &str) -> Result<Self, BadName> {
-        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+        let inner =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
         let outer = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
         let bytes = text.as_bytes();
-        if bytes.len() > 63 || !bytes.iter().all(|byte| inner(*byte)) || !outer(bytes.first()) || !outer(bytes.last()) {
+        if bytes.len() > 63
+            || !bytes.iter().all(|byte| inner(*byte))
+            || !outer(bytes.first())
+            || !outer(bytes.last())
+        {
             return Err(BadName { name: text.to_owned() });
         }
         Ok(Self(text.to_owned()))
@@ -75,7 +80,8 @@ impl FromStr for SpiffeId {
 
     fn from_str(text: &str) -> Result<Self, BadName> {
         let bad = || BadName { name: text.to_owned() };
-        let (domain, path) = text.strip_prefix("spiffe://").and_then(|rest| rest.split_once('/')).ok_or_else(bad)?;
+        let (domain, path) =
+            text.strip_prefix("spiffe://").and_then(|rest| rest.split_once('/')).ok_or_else(bad)?;
         let deployment: Deployment = domain.parse()?;
         if path == "manager" {
             return Ok(Self::Manager(deployment));

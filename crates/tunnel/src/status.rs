@@ -26,7 +26,9 @@ pub const fn kind_of(code: Code) -> ErrorKind {
         Code::NotFound | Code::Unimplemented => ErrorKind::NotFound,
         Code::FailedPrecondition | Code::AlreadyExists | Code::Aborted => ErrorKind::Conflict,
         Code::ResourceExhausted => ErrorKind::TooMany,
-        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => ErrorKind::Unavailable,
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown => {
+            ErrorKind::Unavailable
+        }
         Code::Ok | Code::Internal | Code::DataLoss => ErrorKind::Internal,
     }
 }

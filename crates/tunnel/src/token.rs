@@ -100,14 +100,17 @@ impl FromStr for JoinToken {
     type Err = BadToken;
 
     fn from_str(text: &str) -> Result<Self, BadToken> {
-        let (secret, pin) = text.trim().strip_prefix(PREFIX).and_then(|rest| rest.split_once('.')).ok_or(BadToken)?;
+        let (secret, pin) =
+            text.trim().strip_prefix(PREFIX).and_then(|rest| rest.split_once('.')).ok_or(BadToken)?;
         Ok(Self { secret: decode(secret)?, pin: pin.parse()? })
     }
 }
 
 /// A text that is no join token. It isn't repeated: it may hold a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a whole join token: it looks like `shj_…` with a dot in the middle; copy it again from Hosts → Add host")]
+#[error(
+    "this is not a whole join token: it looks like `shj_…` with a dot in the middle; copy it again from Hosts → Add host"
+)]
 pub struct BadToken;
 
 #[cfg(test)]
@@ -121,7 +124,8 @@ mod tests {
             let token = JoinToken { secret, pin: Pin(pin) };
             prop_assert_eq!(&token.to_string().parse::<JoinToken>().unwrap(), &token);
             prop_assert_eq!(secret_digest_of(&token.secret_text()), Some(token.secret_digest()));
-            prop_assert!(!format!("{token:?}").contains(&token.secret_text()));
+            let shown = format!("{token:?}");
+            prop_assert!(!shown.contains(&token.secret_text()));
         }
 
         #[test]

@@ -13,11 +13,14 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
-use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
+};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-static PROVIDER: LazyLock<Arc<CryptoProvider>> = LazyLock::new(|| Arc::new(rustls::crypto::ring::default_provider()));
+static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+    LazyLock::new(|| Arc::new(rustls::crypto::ring::default_provider()));
 
 /// The one cryptography provider.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
@@ -116,7 +119,8 @@ impl ClientCertVerifier for EdgeVerifier {
         ));
         self.inner.verify_client_cert(end_entity, intermediates, inside).map_err(as_unknown_issuer)?;
         self.seen.note(|seen| seen.signed_by_us = true);
-        let verified = self.inner.verify_client_cert(end_entity, intermediates, now).map_err(as_unknown_issuer)?;
+        let verified =
+            self.inner.verify_client_cert(end_entity, intermediates, now).map_err(as_unknown_issuer)?;
         if !facts.for_clients_only {
             return Err(CertificateError::InvalidPurpose.into());
         }
@@ -195,8 +199,14 @@ impl ServerCertVerifier for ManagerVerifier {
         self.seen.note(|seen| seen.facts = Some(facts.clone()));
         let ca = self.authority(intermediates)?;
         let parsed = ParsedCertificate::try_from(end_entity)?;
-        verify_server_cert_signed_by_trust_anchor(&parsed, &*roots(&ca)?, intermediates, now, algorithms().all)
-            .map_err(as_unknown_issuer)?;
+        verify_server_cert_signed_by_trust_anchor(
+            &parsed,
+            &*roots(&ca)?,
+            intermediates,
+            now,
+            algorithms().all,
+        )
+        .map_err(as_unknown_issuer)?;
         if !facts.for_servers_only {
             return Err(CertificateError::InvalidPurpose.into());
         }

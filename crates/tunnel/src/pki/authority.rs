@@ -6,11 +6,11 @@ use crate::spiffe::{Deployment, SpiffeId};
 use crate::token::Pin;
 use model::{Clock, EdgeId, Timestamp};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, PublicKeyData, SanType, SerialNumber, SubjectPublicKeyInfo,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber, SubjectPublicKeyInfo,
 };
-use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,8 +57,10 @@ impl Authority {
             }
         };
         let certificate = match certificate {
-            Some(pem) => CertificateDer::from_pem_slice(&pem)
-                .map_err(|error| PkiError::Damaged { path: certificate_path.clone(), reason: error.to_string() })?,
+            Some(pem) => CertificateDer::from_pem_slice(&pem).map_err(|error| PkiError::Damaged {
+                path: certificate_path.clone(),
+                reason: error.to_string(),
+            })?,
             // A first start that was cut off after the key: the pin depends on the key only, so it stays.
             None => {
                 let certificate = self_signed(&deployment, &key, clock.now())?;
@@ -126,7 +128,12 @@ impl Authority {
     /// # Errors
     ///
     /// Fails if the request is no PKCS#10, isn't signed with its own key, or the key is of a kind that isn't allowed.
-    pub fn issue_edge(&self, csr_der: &[u8], edge: EdgeId, ttl: Duration) -> Result<IssuedCertificate, PkiError> {
+    pub fn issue_edge(
+        &self,
+        csr_der: &[u8],
+        edge: EdgeId,
+        ttl: Duration,
+    ) -> Result<IssuedCertificate, PkiError> {
         let key = key_of_request(csr_der)?;
         let name = SpiffeId::Edge(self.deployment.clone(), edge);
         self.issue(&key, &name, ExtendedKeyUsagePurpose::ClientAuth, ttl)
@@ -176,7 +183,10 @@ impl Authority {
 
 impl fmt::Debug for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authority").field("deployment", &self.deployment).field("pin", &self.pin).finish_non_exhaustive()
+        f.debug_struct("Authority")
+            .field("deployment", &self.deployment)
+            .field("pin", &self.pin)
+            .finish_non_exhaustive()
     }
 }
 
@@ -208,7 +218,11 @@ fn ca_name(deployment: &Deployment) -> String {
     format!("spiffe://{deployment}")
 }
 
-fn self_signed(deployment: &Deployment, key: &KeyPair, now: Timestamp) -> Result<CertificateDer<'static>, PkiError> {
+fn self_signed(
+    deployment: &Deployment,
+    key: &KeyPair,
+    now: Timestamp,
+) -> Result<CertificateDer<'static>, PkiError> {
     let pin = Pin::of_spki(&key.subject_public_key_info());
     let mut params = CertificateParams::default();
     params.serial_number = Some(random_serial());

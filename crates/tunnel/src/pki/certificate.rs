@@ -42,8 +42,10 @@ impl CertificateFacts {
         let time = |moment: x509_parser::time::ASN1Time| {
             DateTime::from_timestamp(moment.timestamp(), 0).ok_or_else(|| bad("its dates are out of range"))
         };
-        let alternative = certificate.subject_alternative_name().map_err(|_| bad("its names can't be read"))?;
-        let general = alternative.map(|extension| extension.value.general_names.as_slice()).unwrap_or_default();
+        let alternative =
+            certificate.subject_alternative_name().map_err(|_| bad("its names can't be read"))?;
+        let general =
+            alternative.map(|extension| extension.value.general_names.as_slice()).unwrap_or_default();
         let name = match general {
             [GeneralName::URI(uri)] => uri.parse().ok(),
             _ => None,

@@ -27,7 +27,9 @@ pub enum PkiError {
         source: io::Error,
     },
     /// Others than the owner may read a key.
-    #[error("{path} holds a private key and others may read it (mode {mode:03o}): run `chmod 600 {path}`, and replace the key if somebody may have seen it")]
+    #[error(
+        "{path} holds a private key and others may read it (mode {mode:03o}): run `chmod 600 {path}`, and replace the key if somebody may have seen it"
+    )]
     Exposed {
         /// The file.
         path: PathBuf,
@@ -43,13 +45,17 @@ pub enum PkiError {
         reason: String,
     },
     /// The authority's certificate is there, its key isn't.
-    #[error("{path} is missing, but its certificate is there: restore the key from a backup; without it every edge has to be enrolled again")]
+    #[error(
+        "{path} is missing, but its certificate is there: restore the key from a backup; without it every edge has to be enrolled again"
+    )]
     KeyMissing {
         /// Where the key should be.
         path: PathBuf,
     },
     /// The authority on disk belongs to another deployment than the configured one.
-    #[error("the authority in {path} is the one of deployment `{found}`, not of `{wanted}`: a deployment keeps its name for life")]
+    #[error(
+        "the authority in {path} is the one of deployment `{found}`, not of `{wanted}`: a deployment keeps its name for life"
+    )]
     OtherDeployment {
         /// The certificate's file.
         path: PathBuf,
@@ -84,7 +90,9 @@ pub enum PkiError {
 impl Classify for PkiError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadRequest { .. } | Self::BadCertificate { .. } | Self::DeploymentName(_) => ErrorKind::Invalid,
+            Self::BadRequest { .. } | Self::BadCertificate { .. } | Self::DeploymentName(_) => {
+                ErrorKind::Invalid
+            }
             Self::BadProof => ErrorKind::Forbidden,
             _ => ErrorKind::Internal,
         }

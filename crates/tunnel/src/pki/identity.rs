@@ -5,8 +5,8 @@ use super::{CertificateFacts, PkiError, files};
 use crate::spiffe::{Deployment, SpiffeId};
 use model::{EdgeId, Timestamp};
 use rcgen::{CertificateParams, DistinguishedName, KeyPair, PublicKeyData as _};
-use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::fmt;
 use std::path::Path;
 

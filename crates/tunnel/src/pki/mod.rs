@@ -9,7 +9,7 @@ mod rejoin;
 
 pub use authority::{Authority, IssuedCertificate, ManagerCertificate};
 pub use certificate::CertificateFacts;
+pub(crate) use certificate::spki_of;
 pub use error::PkiError;
 pub use identity::{EdgeIdentity, EdgeKey};
-pub(crate) use certificate::spki_of;
 pub use rejoin::{REJOIN_WINDOW, RejoinProof, sign_rejoin, verify_rejoin};

@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use model::{EdgeId, Timestamp};
 use proto::v1::RejoinRequest;
 use rcgen::SigningKey as _;
-use rustls_pki_types::CertificateDer;
+use rustls::pki_types::CertificateDer;
 use sha2::{Digest as _, Sha256};
 use std::time::Duration;
 
@@ -44,7 +44,11 @@ pub fn sign_rejoin(old: &EdgeIdentity, new_key: &EdgeKey, now: Timestamp) -> Res
 /// # Errors
 ///
 /// Fails with one sentence for every reason, so that nobody learns which part was wrong.
-pub fn verify_rejoin(authority: &Authority, request: &RejoinRequest, now: Timestamp) -> Result<RejoinProof, PkiError> {
+pub fn verify_rejoin(
+    authority: &Authority,
+    request: &RejoinRequest,
+    now: Timestamp,
+) -> Result<RejoinProof, PkiError> {
     let certificate = CertificateDer::from(request.old_certificate_der.as_slice());
     let facts = CertificateFacts::read(&certificate).map_err(|_| PkiError::BadProof)?;
     let edge = match &facts.name {
@@ -63,5 +67,10 @@ pub fn verify_rejoin(authority: &Authority, request: &RejoinRequest, now: Timest
 }
 
 fn statement(csr_der: &[u8], at: &str) -> [u8; 32] {
-    Sha256::new().chain_update(b"steadyhand-rejoin-v1").chain_update(csr_der).chain_update(at).finalize().into()
+    Sha256::new()
+        .chain_update(b"steadyhand-rejoin-v1")
+        .chain_update(csr_der)
+        .chain_update(at)
+        .finalize()
+        .into()
 }
