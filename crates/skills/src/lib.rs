@@ -19,6 +19,7 @@ mod support;
 mod tail_file;
 
 pub use support::any_skill::AnySkill;
+pub use support::machine::sampler::{LoadSample, LoadSampler};
 pub use support::real_host::{RealHost, RealHostConfig};
 pub use support::registry::{Registered, Registry};
 

@@ -1,15 +1,24 @@
-//! Read the journal.
+//! Reads the systemd journal.
 
-use model::{Class, Scope};
+use crate::support::errors::{invalid, timed_out, unsupported};
+use crate::support::journal::{self, Entry, Priority, Query};
+use crate::support::{pattern, when};
+use model::{Class, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skill::{Metadata, Prerequisite, Skill, SkillContext, SkillError, SkillErrorKind};
+use skill::{Host, Metadata, Prerequisite, Skill, SkillContext, SkillError};
+use std::time::Duration;
+
+/// How far back is looked when nothing else is said.
+const DEFAULT_SINCE: &str = "10m";
+
+/// How long a search may take; a filter that matches nothing reads the whole journal.
+const WITHIN: Duration = Duration::from_secs(45);
 
 pub(crate) struct ReadJournal;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "being written")]
 pub struct Params {
     /// Only entries of this unit, for example `nginx` or `ssh.service`.
     #[schemars(length(min = 1, max = 256))]
@@ -41,21 +50,19 @@ fn default_lines() -> u32 {
     200
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    Emerg,
-    Alert,
-    Crit,
-    Err,
-    Warning,
-    Notice,
-    Info,
-    Debug,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The entries, oldest first.
+    entries: Vec<Entry>,
+    /// Give this to read what follows the last entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    /// Whether there are more entries than the limit: earlier ones, or later ones after a cursor.
+    more: bool,
+    /// Remarks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
-
-#[derive(Serialize, JsonSchema)]
-pub struct Output {}
 
 impl Skill for ReadJournal {
     type Params = Params;
@@ -72,7 +79,210 @@ impl Skill for ReadJournal {
         prerequisites: &[Prerequisite::Journal],
     };
 
-    async fn run(&self, _cx: &SkillContext, _params: Params) -> Result<Output, SkillError> {
-        Err(SkillError::new(SkillErrorKind::Unsupported, "being written"))
+    async fn run(&self, cx: &SkillContext, params: Params) -> Result<Output, SkillError> {
+        let host = cx.host.as_ref();
+        if !host.meets(Prerequisite::Journal) {
+            return Err(no_journal(host));
+        }
+        let query = query_of(&params, host.now())?;
+        let given_cursor = params.cursor;
+        let found = tokio::time::timeout(WITHIN, journal::read(host, &query)).await.map_err(|_| {
+            timed_out(format!(
+                "the search took longer than {} s; narrow it by time or unit",
+                WITHIN.as_secs()
+            ))
+        })??;
+        let mut notes = found.notes;
+        if let (Some(_), Some(_)) = (&given_cursor, &params.since) {
+            notes.push("`since` doesn't count with a cursor".to_owned());
+        }
+        Ok(Output {
+            cursor: found.entries.last().map(|entry| entry.cursor.clone()).or(given_cursor),
+            entries: found.entries,
+            more: found.more,
+            notes,
+        })
+    }
+}
+
+fn query_of(params: &Params, now: Timestamp) -> Result<Query, SkillError> {
+    let open_start = params.boot.is_some() || params.cursor.is_some();
+    let since = params.since.as_deref().or((!open_start).then_some(DEFAULT_SINCE));
+    let grep = match &params.grep {
+        Some(text) if text.chars().any(char::is_uppercase) => Some(pattern::compile(text)?),
+        Some(text) => Some(pattern::compile(&format!("(?i){text}"))?),
+        None => None,
+    };
+    if let Some(boot) = &params.boot {
+        let offset = boot.parse::<i32>().is_ok();
+        let id = boot.replace('-', "");
+        if !offset && !(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            return Err(invalid(format!(
+                "`{boot}` is not a boot: write `0` for this one, `-1` for the one before, or an id"
+            )));
+        }
+    }
+    let query = Query {
+        unit: params.unit.as_deref().map(|unit| legal(unit, "unit")).transpose()?,
+        since: since.map(|since| when::parse(since, now)).transpose()?,
+        until: params.until.as_deref().map(|until| when::parse(until, now)).transpose()?,
+        priority: params.priority,
+        grep,
+        boot: params.boot.clone(),
+        cursor: params.cursor.as_deref().map(|cursor| legal(cursor, "cursor")).transpose()?,
+        lines: params.lines as usize,
+    };
+    if query.cursor.is_none()
+        && let (Some(since), Some(until)) = (query.since, query.until)
+        && since > until
+    {
+        return Err(invalid("`since` is later than `until`"));
+    }
+    Ok(query)
+}
+
+/// A value without characters that can't be part of it.
+fn legal(text: &str, what: &str) -> Result<String, SkillError> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
+        return Err(invalid(format!("`{text}` is not a {what}")));
+    }
+    Ok(text.to_owned())
+}
+
+fn no_journal(host: &dyn Host) -> SkillError {
+    unsupported(if host.program("journalctl").is_none() {
+        "this host has no systemd journal: `journalctl` is not installed; try tail_file on its log files"
+    } else {
+        "this host keeps no systemd journal: there is neither /var/log/journal nor /run/log/journal; try tail_file on its log files"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::fixture::FakeHost;
+    use skill::SkillErrorKind;
+
+    fn params() -> Params {
+        Params {
+            unit: None,
+            since: None,
+            until: None,
+            priority: None,
+            grep: None,
+            lines: 200,
+            boot: None,
+            cursor: None,
+        }
+    }
+
+    /// A host whose journalctl notes its arguments and runs `script`.
+    fn host(script: &str) -> FakeHost {
+        let host = FakeHost::empty().with("/run/log/journal/x", "");
+        let noted = host.path("/arguments");
+        let script = format!(
+            "#!/bin/sh\nfor word in \"$@\"; do echo \"$word\"; done > {}\n{script}\n",
+            noted.display()
+        );
+        host.with_program("/usr/bin/journalctl", &script)
+    }
+
+    fn entry(number: u32, message: &str) -> String {
+        format!(
+            "echo '{{\"__CURSOR\":\"c{number}\",\"__REALTIME_TIMESTAMP\":\"{number}000000\",\"PRIORITY\":\"6\",\"MESSAGE\":\"{message}\"}}'\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn the_latest_entries_come_oldest_first_with_a_cursor() {
+        let script = [entry(3, "three"), entry(2, "two"), entry(1, "one")].concat();
+        let cx = host(&script).context();
+        let output = Skill::run(&ReadJournal, &cx, Params { lines: 2, ..params() }).await.unwrap();
+        let messages: Vec<_> = output.entries.iter().map(|entry| entry.message.as_str()).collect();
+        assert_eq!((messages, output.more), (vec!["two", "three"], true));
+        assert_eq!(output.cursor.as_deref(), Some("c3"));
+        let arguments = std::fs::read_to_string(cx.host.path("/arguments")).unwrap();
+        // Ten minutes before the fixture's noon.
+        assert!(
+            arguments.contains("--since=@1772365800\n") && arguments.contains("--reverse\n"),
+            "{arguments}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_cursor_goes_on_forward() {
+        let script = [entry(4, "four"), entry(5, "five")].concat();
+        let cx = host(&script).context();
+        let params = Params {
+            cursor: Some("s=abc;i=1".to_owned()),
+            priority: Some(Priority::Warning),
+            unit: Some("nginx".to_owned()),
+            ..params()
+        };
+        let output = Skill::run(&ReadJournal, &cx, params).await.unwrap();
+        assert_eq!((output.entries[0].message.as_str(), output.cursor.as_deref()), ("four", Some("c5")));
+        let arguments = std::fs::read_to_string(cx.host.path("/arguments")).unwrap();
+        assert!(arguments.contains("--after-cursor=s=abc;i=1\n--priority=4\n"), "{arguments}");
+        assert!(!arguments.contains("--since") && !arguments.contains("--reverse"), "{arguments}");
+    }
+
+    #[tokio::test]
+    async fn grep_counts_only_what_matches() {
+        let script: String =
+            (0..100).map(|number| entry(number, if number % 10 == 0 { "Failed" } else { "fine" })).collect();
+        let cx = host(&script).context();
+        let grep = |text: &str| Params { grep: Some(text.to_owned()), lines: 50, ..params() };
+        assert_eq!(Skill::run(&ReadJournal, &cx, grep("fail")).await.unwrap().entries.len(), 10);
+        assert_eq!(Skill::run(&ReadJournal, &cx, grep("FAIL")).await.unwrap().entries.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_endless_journal_is_cut_and_its_reader_stopped() {
+        let cx = host(&format!("while :; do {}done", entry(1, "again"))).context();
+        let output = Skill::run(&ReadJournal, &cx, Params { lines: 10, ..params() }).await.unwrap();
+        assert!(output.more && output.entries.len() == 10);
+    }
+
+    #[tokio::test]
+    async fn each_way_to_fail_has_its_kind() {
+        for (script, params, kind) in [
+            (
+                "echo 'No journal files were opened due to insufficient permissions.' >&2; exit 1",
+                params(),
+                SkillErrorKind::PermissionDenied,
+            ),
+            ("echo 'No journal files were found.' >&2; exit 0", params(), SkillErrorKind::Unsupported),
+            (
+                "echo 'Failed to seek to cursor: Invalid argument' >&2; exit 1",
+                Params { cursor: Some("x".to_owned()), ..params() },
+                SkillErrorKind::Invalid,
+            ),
+            (
+                "echo 'Data from the specified boot (-7) is not available: No such boot ID in journal' >&2; exit 1",
+                Params { boot: Some("-7".to_owned()), ..params() },
+                SkillErrorKind::NotFound,
+            ),
+            ("exit 0", Params { boot: Some("last".to_owned()), ..params() }, SkillErrorKind::Invalid),
+            (
+                "exit 0",
+                Params { since: Some("1m".to_owned()), until: Some("1h".to_owned()), ..params() },
+                SkillErrorKind::Invalid,
+            ),
+            ("exit 0", Params { unit: Some("a b".to_owned()), ..params() }, SkillErrorKind::Invalid),
+        ] {
+            let error = Skill::run(&ReadJournal, &host(script).context(), params).await.unwrap_err();
+            assert_eq!(error.kind, kind, "{error}");
+        }
+        let error = Skill::run(&ReadJournal, &FakeHost::empty().context(), params()).await.unwrap_err();
+        assert_eq!(error.kind, SkillErrorKind::Unsupported);
+        assert!(error.message.contains("tail_file"));
+    }
+
+    #[tokio::test]
+    async fn no_entries_is_an_answer() {
+        let cx = host("echo '-- No entries --'; exit 0").context();
+        let output = Skill::run(&ReadJournal, &cx, params()).await.unwrap();
+        assert!(output.entries.is_empty() && output.cursor.is_none() && !output.more);
     }
 }

@@ -1,0 +1,171 @@
+//! Opens a file of the host by descriptor: the links are resolved once, the rules look at what came out, and exactly
+//! that is read. Nothing can be swapped in between.
+
+use super::rules;
+use crate::support::errors::{denied, failed, invalid, not_found, of_io, plain, refused};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
+use rustix::io::Errno;
+use skill::{Host, SkillError};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A regular file that may be read.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    /// The path after links.
+    pub(crate) real: PathBuf,
+    pub(crate) stat: rustix::fs::Stat,
+}
+
+/// Opens `path` for reading if the rules allow it and it is a regular file.
+pub(crate) fn open_file(host: &dyn Host, path: &str) -> Result<Opened, SkillError> {
+    let asked = checked(path)?;
+    rules::check(&asked, host.file_rules())?;
+    let place = resolve(host, path)?;
+    let real = real_path(host, &place)?;
+    rules::check(&real, host.file_rules())?;
+    let stat = fstat(&place).map_err(|error| of_io(format!("look at `{path}`"), &error.into()))?;
+    only_regular(path, FileType::from_raw_mode(stat.st_mode))?;
+    refuse_hard_links(host, path, &stat)?;
+    // Opened again through the descriptor: the same file, whatever the path leads to by then.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())
+        .map_err(|error| explain(path, error))?;
+    let mut file = File::from(file);
+    refuse_private_keys(path, &mut file)?;
+    Ok(Opened { file, real, stat })
+}
+
+/// The path without dots. It must be absolute and legal.
+fn checked(path: &str) -> Result<PathBuf, SkillError> {
+    if path.contains('\0') {
+        return Err(invalid("a path can't hold a NUL byte"));
+    }
+    if !path.starts_with('/') {
+        return Err(invalid(format!("`{path}` is not absolute; a path begins with `/`")));
+    }
+    Ok(rules::normalise(Path::new(path)))
+}
+
+/// Follows the path below the host's root, without opening what is there.
+fn resolve(host: &dyn Host, path: &str) -> Result<OwnedFd, SkillError> {
+    let root = open(host.root(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| of_io("open the root folder", &error.into()))?;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let relative = path.trim_start_matches('/');
+    let relative = if relative.is_empty() { "." } else { relative };
+    // The kernel asks to try again when something was renamed meanwhile.
+    for _ in 0..8 {
+        match openat2(&root, relative, flags, Mode::empty(), within) {
+            Ok(place) => return Ok(place),
+            Err(Errno::AGAIN) => {}
+            Err(Errno::NOSYS | Errno::PERM) => return resolve_by_hand(host, path),
+            Err(Errno::LOOP) => {
+                return Err(refused(format!("`{path}` leads through a link of /proc, or links in a circle")));
+            }
+            Err(error) => return Err(explain(path, error)),
+        }
+    }
+    Err(failed(format!("`{path}` changes all the time")))
+}
+
+/// For kernels before 5.6 and sandboxes without `openat2`: libc's way, then a look at what came out.
+fn resolve_by_hand(host: &dyn Host, path: &str) -> Result<OwnedFd, SkillError> {
+    let real =
+        std::fs::canonicalize(host.path(path)).map_err(|error| of_io(format!("open `{path}`"), &error))?;
+    if !real.starts_with(host.root()) {
+        return Err(refused(format!("`{path}` leads out of the root folder")));
+    }
+    open(&real, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| explain(path, error))
+}
+
+/// Where a descriptor is, as a path below the host's root.
+fn real_path(host: &dyn Host, place: &OwnedFd) -> Result<PathBuf, SkillError> {
+    let link = std::fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()))
+        .map_err(|error| failed(format!("/proc is needed to read files safely: {}", plain(&error))))?;
+    if host.root() == Path::new("/") {
+        return Ok(link);
+    }
+    let root = std::fs::canonicalize(host.root()).map_err(|error| of_io("find the root folder", &error))?;
+    match link.strip_prefix(root) {
+        Ok(below) => Ok(Path::new("/").join(below)),
+        Err(_) => Err(refused("the path leads out of the root folder")),
+    }
+}
+
+fn only_regular(path: &str, kind: FileType) -> Result<(), SkillError> {
+    let what = match kind {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => return Err(invalid(format!("`{path}` is a folder, not a file"))),
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "no regular file",
+    };
+    Err(refused(format!("`{path}` is {what}; only regular files are read")))
+}
+
+/// A second name for one of the system's secret files is as secret.
+fn refuse_hard_links(host: &dyn Host, path: &str, own: &rustix::fs::Stat) -> Result<(), SkillError> {
+    if own.st_nlink < 2 {
+        return Ok(());
+    }
+    for secret in ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"] {
+        if let Ok(other) = stat(host.path(secret))
+            && (other.st_dev, other.st_ino) == (own.st_dev, own.st_ino)
+        {
+            return Err(refused(format!("`{path}` may not be read: it is another name of `{secret}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Private keys are recognised by their first line too, whatever the file is called.
+fn refuse_private_keys(path: &str, file: &mut File) -> Result<(), SkillError> {
+    use std::os::unix::fs::FileExt;
+    let mut start = [0; 4096];
+    // Files of /proc may not be readable at an offset or at all: then there is nothing to recognise here.
+    let length = file.read_at(&mut start, 0).unwrap_or(0);
+    if rules::holds_private_key(&start[..length]) {
+        return Err(refused(format!("`{path}` may not be read: it holds a private key")));
+    }
+    Ok(())
+}
+
+fn explain(path: &str, error: Errno) -> SkillError {
+    match error {
+        Errno::NOENT => not_found(format!("there is no `{path}`")),
+        Errno::NOTDIR => not_found(format!("there is no `{path}`: a part of the path is not a folder")),
+        Errno::ACCESS | Errno::PERM => {
+            denied(format!("the agent may not read `{path}`: permission denied for the user that it runs as"))
+        }
+        Errno::NAMETOOLONG => invalid(format!("the path is too long: {} bytes", path.len())),
+        Errno::NXIO => refused(format!("`{path}` is a socket or a device; only regular files are read")),
+        other => of_io(
+            format!("open `{}`", Path::new(std::ffi::OsStr::from_bytes(path.as_bytes())).display()),
+            &other.into(),
+        ),
+    }
+}
+
+/// Reads until `buffer` is full or the file ends.
+pub(crate) fn read_full(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            // A file of the kernel that would wait for more.
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
