@@ -50,5 +50,11 @@ export async function lookAtAll(browser, baseURL, storageState, pages, complaint
       await context.close();
     }
   }
-  return problems;
+  // The same in several looks is one problem.
+  const places = new Map();
+  for (const problem of problems) {
+    const [, place, what] = /^(\S+ \d+ \w+): ([^]*)$/.exec(problem) ?? [undefined, "", problem];
+    places.set(what, [...(places.get(what) ?? []), place]);
+  }
+  return [...places].map(([what, where]) => `${where.join(", ")}: ${what}`);
 }

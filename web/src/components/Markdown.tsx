@@ -54,7 +54,7 @@ const components: Components = {
   h6: Heading,
   img: ({ alt }) => <span className="text-muted">[image not shown{alt ? `: ${alt}` : ""}]</span>,
   table: ({ children }) => (
-    <div className="answer-table" tabIndex={0} role="region" aria-label="Table">
+    <div className="answer-table" tabIndex={0} role="group" aria-label="Table">
       <table>{children}</table>
     </div>
   ),

@@ -9,16 +9,20 @@ export function Empty({
   title,
   children,
   action,
+  alone,
 }: {
   icon: LucideIcon;
   title: string;
   children?: ReactNode;
   action?: ReactNode;
+  /** It is all that the page shows. */
+  alone?: boolean;
 }) {
+  const Heading = alone ? "h1" : "h2";
   return (
     <div className="mx-auto flex max-w-md flex-col items-center gap-3 px-6 py-16 text-center">
       <Icon aria-hidden size={20} className="text-muted" />
-      <h2 className="text-16 font-semibold">{title}</h2>
+      <Heading className="text-16 font-semibold">{title}</Heading>
       {children && <div className="text-13 text-muted">{children}</div>}
       {action && <div className="mt-1 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>

@@ -92,6 +92,7 @@ export class SharedStream {
       this.#channel.postMessage({ type: "hello" } satisfies Message);
     }
     addEventListener("online", this.#reconnectNow);
+    addEventListener("offline", this.#probe);
     // Web Locks need a secure context. Without them each tab reads its own stream.
     if (this.#channel && navigator.locks) {
       navigator.locks
@@ -113,6 +114,7 @@ export class SharedStream {
     this.#stopped = true;
     clearTimeout(this.#retryTimer);
     removeEventListener("online", this.#reconnectNow);
+    removeEventListener("offline", this.#probe);
     this.#source?.close();
     this.#source = null;
     if (signedOut) this.#channel?.postMessage({ type: "signed-out" } satisfies Message);
@@ -174,6 +176,13 @@ export class SharedStream {
     this.#attempt = 0;
     this.#source?.close();
     this.#source = null;
+    this.#connect();
+  };
+
+  /** The system lost its network. A stream over loopback lives on, any other may hang for long: a new one tells. */
+  #probe = (): void => {
+    if (!this.#source) return;
+    this.#source.close();
     this.#connect();
   };
 

@@ -19,6 +19,7 @@ export function NotFound() {
   return (
     <Empty
       icon={Compass}
+      alone
       title="There is no such page"
       action={
         <Link to="/" className="text-13 text-accent-text underline underline-offset-2">

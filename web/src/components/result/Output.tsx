@@ -37,7 +37,7 @@ const frame = "overflow-auto rounded-control border border-line bg-bg px-3 py-2 
 
 function ShortOutput({ lines, label }: { lines: string[]; label: string }) {
   return (
-    <div className={cx(frame, "max-h-96")} tabIndex={0} role="region" aria-label={label}>
+    <div className={cx(frame, "max-h-96")} tabIndex={0} role="group" aria-label={label}>
       {lines.map((line, index) => (
         <Line key={index} text={line} />
       ))}
@@ -55,7 +55,7 @@ function LongOutput({ lines, label }: { lines: string[]; label: string }) {
   });
   return (
     <>
-      <div ref={ref} className={cx(frame, "h-96")} tabIndex={0} role="region" aria-label={label}>
+      <div ref={ref} className={cx(frame, "h-96")} tabIndex={0} role="group" aria-label={label}>
         <div className="relative w-max min-w-full" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((row) => (
             <div

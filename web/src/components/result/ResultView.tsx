@@ -116,10 +116,10 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
             </dl>
           )}
           {shape.large.map(([key, each]) => (
-            <section key={key} aria-label={labelOf(key)} className="min-w-0">
+            <div key={key} role="group" aria-label={labelOf(key)} className="min-w-0">
               <div className="mb-1 text-12 font-medium text-muted">{labelOf(key)}</div>
               <Piece name={key} value={each} depth={depth + 1} />
-            </section>
+            </div>
           ))}
           {shape.small.length === 0 && shape.large.length === 0 && (
             <p className="text-13 text-muted">An empty result.</p>
@@ -154,7 +154,7 @@ function ResultTable({ columns, rows, label }: { columns: string[]; rows: JsonOb
       <div
         className="max-h-[480px] overflow-auto rounded-control border border-line"
         tabIndex={0}
-        role="region"
+        role="group"
         aria-label={label}
       >
         <table className="w-full text-12">

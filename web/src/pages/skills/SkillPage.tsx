@@ -30,6 +30,7 @@ export function SkillPage() {
   if (!capability) {
     return (
       <Empty
+        alone
         icon={Blocks}
         title={`There is no skill ${key}`}
         action={
