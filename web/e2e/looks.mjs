@@ -21,7 +21,8 @@ export async function settle(page) {
 export async function lookAtAll(browser, baseURL, storageState, pages, complaints) {
   mkdirSync(SCREENSHOTS, { recursive: true });
   const problems = [];
-  for (const theme of ["dark", "light"]) {
+  // Both themes at once: most of the time is waiting.
+  const look = async (theme) => {
     for (const [size, viewport] of [
       ["1440", WIDE],
       ["390", PHONE],
@@ -49,11 +50,12 @@ export async function lookAtAll(browser, baseURL, storageState, pages, complaint
       }
       await context.close();
     }
-  }
+  };
+  await Promise.all(["dark", "light"].map(look));
   // The same in several looks is one problem.
   const places = new Map();
   for (const problem of problems) {
-    const [, place, what] = /^(\S+ \d+ \w+): ([^]*)$/.exec(problem) ?? [undefined, "", problem];
+    const [, place, what] = /^(\S+ \d+ \w+): ([\s\S]*)$/.exec(problem) ?? [undefined, "", problem];
     places.set(what, [...(places.get(what) ?? []), place]);
   }
   return [...places].map(([what, where]) => `${where.join(", ")}: ${what}`);

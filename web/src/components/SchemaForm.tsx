@@ -6,6 +6,7 @@ import { check, defaults, limitsOf, plain, type SchemaProblem } from "../lib/sch
 import { Button, IconButton } from "./Button";
 import { CheckBox, Field, inputLook, Select, TextInput } from "./Field";
 import { HostPicker, onlyChoice } from "./HostPicker";
+import { Inline } from "./Inline";
 
 export interface FormState {
   args: JsonObject;
@@ -150,7 +151,7 @@ function SchemaField({ name, schema, required, value, error, onChange }: SchemaF
     return (
       <CheckBox
         label={<span className="font-mono">{name}</span>}
-        hint={hint}
+        hint={<Inline text={hint} />}
         checked={value === true}
         onChange={(event) => onChange(event.target.checked)}
       />
@@ -174,7 +175,7 @@ function SchemaField({ name, schema, required, value, error, onChange }: SchemaF
     );
   }
   return (
-    <Field label={name} hint={hint} required={required} error={error}>
+    <Field label={name} hint={<Inline text={hint} />} required={required} error={error}>
       {({ required: _required, ...field }) => {
         if (wanted.enum) {
           return (
@@ -324,7 +325,7 @@ function ListField({ name, items, hint, required, value, error, onChange }: List
             {error}{" "}
           </span>
         )}
-        {hint}
+        <Inline text={hint} />
       </p>
     </fieldset>
   );

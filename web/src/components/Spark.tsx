@@ -5,7 +5,7 @@ const HEIGHT = 16;
 
 /** A line of percentages, newest on the right. */
 export function Spark({ values }: { values: number[] }) {
-  if (values.length < 2) return null;
+  if (values.length < 2) return <span className="w-14 shrink-0" />;
   const step = WIDTH / (values.length - 1);
   const points = values.map(
     (value, index) =>

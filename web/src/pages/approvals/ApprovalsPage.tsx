@@ -25,20 +25,20 @@ export function ApprovalsPage() {
           exact host, who asked and how long there is to decide.
         </p>
         <ul className="mx-auto mt-4 flex w-max max-w-full flex-col gap-2 text-left">
-          <li className="flex items-start gap-3">
-            <span className="w-24 shrink-0">
+          <li className="flex items-center gap-3">
+            <span className="flex w-24 shrink-0">
               <ClassWord value="safe" />
             </span>
             runs without asking
           </li>
-          <li className="flex items-start gap-3">
-            <span className="w-24 shrink-0">
+          <li className="flex items-center gap-3">
+            <span className="flex w-24 shrink-0">
               <ClassWord value="mutating" />
             </span>
             needs one approval
           </li>
-          <li className="flex items-start gap-3">
-            <span className="w-24 shrink-0">
+          <li className="flex items-center gap-3">
+            <span className="flex w-24 shrink-0">
               <ClassWord value="dangerous" />
             </span>
             needs a signed procedure and two people

@@ -205,7 +205,7 @@ export function Composer({
           aria-autocomplete="list"
           aria-activedescendant={chosen ? `${list}-${chosen.id}` : undefined}
           disabled={Boolean(reason)}
-          placeholder={reason ?? "Ask about your hosts.  / for a tool, @ for a host"}
+          placeholder={reason ?? "Ask about your hosts. / tools, @ hosts"}
           className="min-h-10 flex-1 resize-none bg-transparent px-2 py-2.5 leading-5 outline-none"
           value={text}
           onChange={(event) => write(event.target.value, event.target.selectionStart)}

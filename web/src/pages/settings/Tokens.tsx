@@ -62,7 +62,7 @@ function TokenRow({ token }: { token: ApiToken }) {
           <Chip key={scope}>{scope}</Chip>
         ))}
       </span>
-      <span className="num w-40 text-12 text-muted max-md:hidden">
+      <span className="num w-48 text-12 text-muted max-md:hidden">
         {token.last_used_at ? (
           <>
             used <Time at={token.last_used_at} />
@@ -71,7 +71,7 @@ function TokenRow({ token }: { token: ApiToken }) {
           "never used"
         )}
       </span>
-      <span className="num w-40 text-12 text-muted max-md:hidden">
+      <span className="num w-48 text-12 text-muted max-md:hidden">
         {token.expires_at ? (
           <>
             until <Time at={token.expires_at} />

@@ -73,8 +73,12 @@ function UserRow({ user }: { user: User }) {
           <Chip key={role}>{role}</Chip>
         ))}
       </span>
-      <span className="num w-32 text-12 text-muted max-md:hidden">
-        {user.created_at && <Time at={user.created_at} />}
+      <span className="num w-48 text-12 text-muted max-md:hidden">
+        {user.created_at && (
+          <>
+            since <Time at={user.created_at} />
+          </>
+        )}
       </span>
       <Popover
         label={`Actions for ${user.name}`}

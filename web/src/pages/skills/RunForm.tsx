@@ -6,6 +6,7 @@ import type { Capability, RunCall } from "../../api/types";
 import { Button } from "../../components/Button";
 import { CallRow } from "../../components/CallRow";
 import { CopyButton } from "../../components/Copy";
+import { Inline } from "../../components/Inline";
 import { Card } from "../../components/Page";
 import { SchemaForm } from "../../components/SchemaForm";
 import { shownCall } from "../../components/shown-call";
@@ -38,7 +39,9 @@ export function RunForm({ capability }: { capability: Capability }) {
           {capability.refused_reason && (
             <p className="flex items-start gap-2 rounded-control border border-line bg-bg px-3 py-2 text-13">
               <Ban aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
-              <span>A call will be refused and recorded: {capability.refused_reason}</span>
+              <span>
+                A call will be refused and recorded: <Inline text={capability.refused_reason} />
+              </span>
             </p>
           )}
           <SchemaForm
@@ -92,7 +95,7 @@ function CommandLine({ name, text }: { name: string; text: string }) {
         >
           {text}
         </pre>
-        <div className="absolute top-1 right-1">
+        <div className="absolute top-1 right-1 rounded-control bg-bg">
           <CopyButton text={text} label={`Copy for ${name}`} tipSide="left" />
         </div>
       </div>

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { capabilitiesQuery } from "../../api/queries";
 import type { Capability, Json } from "../../api/types";
 import { Id } from "../../components/Copy";
+import { Inline } from "../../components/Inline";
 import { Card, Facts, Page } from "../../components/Page";
 import { JsonTree } from "../../components/result/JsonTree";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
@@ -74,7 +75,9 @@ export function SkillPage() {
     >
       <div className="grid gap-4 px-4 pb-6 md:px-6 xl:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-4">
-          <p className="text-13 text-muted">{capability.description}</p>
+          <p className="text-13 text-muted">
+            <Inline text={capability.description} />
+          </p>
           <RunForm key={`${scope}-${key}`} capability={capability} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
@@ -126,7 +129,7 @@ function Definition({ capability }: { capability: Capability }) {
                   </span>
                   <span className="text-12 text-muted tabular">{limitsOf(schema)}</span>
                 </dt>
-                <dd className="text-muted">{schema.description}</dd>
+                <dd className="text-muted">{schema.description && <Inline text={schema.description} />}</dd>
               </div>
             ))}
           </dl>

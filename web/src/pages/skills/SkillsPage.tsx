@@ -5,6 +5,7 @@ import { useMemo } from "react";
 import { capabilitiesQuery } from "../../api/queries";
 import type { Capability } from "../../api/types";
 import { inputLook, Select } from "../../components/Field";
+import { Inline } from "../../components/Inline";
 import { Page } from "../../components/Page";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
 import { ClassWord, ScopeChip } from "../../components/Words";
@@ -124,7 +125,7 @@ function SkillRow({ capability }: { capability: Capability }) {
       </span>
       <ClassWord value={capability.class} />
       <span className="truncate text-muted max-md:col-span-2" title={capability.description}>
-        {capability.description}
+        <Inline text={capability.description} />
       </span>
       <span className="text-right text-12 max-md:hidden">
         <Where capability={capability} />
