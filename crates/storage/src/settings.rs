@@ -72,4 +72,27 @@ impl Settings<'_> {
             })
             .await
     }
+
+    /// Writes something, to know that writing works. Not a setting, so not audited.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing can be written durably.
+    pub async fn probe(&self) -> Result<(), StorageError> {
+        let now = micros(self.0.now());
+        self.0
+            .write(move |conn| {
+                Box::pin(async move {
+                    sqlx::query(
+                        "INSERT INTO settings (key, value, updated_at, updated_by) VALUES ('probe', 'null', $1, 0) \
+                         ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at",
+                    )
+                    .bind(now)
+                    .execute(conn)
+                    .await?;
+                    Ok(())
+                })
+            })
+            .await
+    }
 }

@@ -1,0 +1,27 @@
+//! Cancels a running call.
+
+use super::get::visible;
+use crate::auth::Caller;
+use crate::auth::rule::Run;
+use crate::error::ApiError;
+use crate::extract::Path;
+use crate::state::AppState;
+use axum::extract::State;
+use http::StatusCode;
+use model::CallId;
+
+/// Asks a running call to stop. Its row tells when it has.
+#[utoipa::path(post, path = "/api/v1/calls/{id}/cancel", operation_id = "cancel_call", tag = "calls",
+    params(("id" = Uuid, Path)), responses((status = ACCEPTED)),
+    security(("cookie" = ["viewer"]), ("token" = ["call"])))]
+pub(super) async fn handler(
+    State(app): State<AppState>,
+    caller: Caller<Run>,
+    Path(id): Path<CallId>,
+) -> Result<StatusCode, ApiError> {
+    let row = visible(&app, &caller, id).await?;
+    if app.executor.cancel(id) {
+        return Ok(StatusCode::ACCEPTED);
+    }
+    Err(ApiError::conflict(format!("the call isn't running here; it is {}", row.state)))
+}

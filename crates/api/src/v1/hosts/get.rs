@@ -1,0 +1,30 @@
+//! Tells everything about one host.
+
+use super::view::HostDetail;
+use crate::auth::Caller;
+use crate::auth::rule::Read;
+use crate::error::ApiError;
+use crate::extract::Path;
+use crate::state::AppState;
+use axum::Json;
+use axum::extract::State;
+use model::EdgeId;
+
+/// One host.
+#[utoipa::path(get, path = "/api/v1/hosts/{id}", operation_id = "get_host", tag = "hosts",
+    params(("id" = i64, Path)), responses((status = OK, body = HostDetail)),
+    security(("cookie" = ["viewer"]), ("token" = ["read"])))]
+pub(super) async fn handler(
+    State(app): State<AppState>,
+    _caller: Caller<Read>,
+    Path(id): Path<EdgeId>,
+) -> Result<Json<HostDetail>, ApiError> {
+    detail(&app, id).await.map(Json)
+}
+
+/// The host as its page shows it.
+pub(super) async fn detail(app: &AppState, id: EdgeId) -> Result<HostDetail, ApiError> {
+    let host = app.fleet.host(id).ok_or_else(|| ApiError::not_found("host"))?;
+    let certificate = app.storage.edges().latest_certificate(id).await?;
+    Ok(HostDetail::of(host, certificate))
+}

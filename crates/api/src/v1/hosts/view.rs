@@ -1,0 +1,200 @@
+//! A host as the API shows it.
+
+use crate::words::ClassWord;
+use chrono::{DateTime, Utc};
+use fleet::HostView as FleetHost;
+use model::{Class, EdgeId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use storage::edges::CertificateRecord;
+use utoipa::ToSchema;
+
+/// Where a host stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostState {
+    /// Connected, described and watched.
+    Online,
+    /// Was connected.
+    Offline,
+    /// Two machines claim to be it, or its state was turned back; an admin must choose.
+    Quarantined,
+    /// Shut out.
+    Revoked,
+    /// Enrolled, not yet connected.
+    NeverSeen,
+}
+
+/// What a host's last report said of its load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = HostLoad)]
+pub struct HostLoadView {
+    /// Load average of one minute.
+    pub load1: f64,
+    /// Share of all processors in use.
+    pub cpu_percent: f64,
+    /// Share of memory in use.
+    pub memory_percent: f64,
+    /// Share in use of the fullest file system.
+    pub disk_percent: f64,
+}
+
+/// A host.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Host)]
+pub struct HostView {
+    /// Its id.
+    #[schema(value_type = i64)]
+    pub id: EdgeId,
+    /// Its name in the inventory.
+    pub name: String,
+    /// The name that it gives itself.
+    pub hostname: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Where it stands.
+    pub state: HostState,
+    /// Why, where that needs saying.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_reason: Option<String>,
+    /// Operating system, for example `Debian GNU/Linux 12`.
+    pub os: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor architecture.
+    pub arch: String,
+    /// Version of its edge.
+    pub version: String,
+    /// Whether it runs systemd.
+    pub systemd: bool,
+    /// Whether it has a systemd journal.
+    pub journal: bool,
+    /// Its load, if it is online and told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoadView>,
+    /// Since when it is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected_at: Option<DateTime<Utc>>,
+    /// When it was last heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<DateTime<Utc>>,
+    /// When it was enrolled.
+    pub created_at: DateTime<Utc>,
+}
+
+/// A skill on one host.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct HostSkill {
+    /// Its key.
+    pub key: String,
+    /// The least class of its calls.
+    #[schema(value_type = ClassWord)]
+    pub class: Class,
+    /// What the host lacks for it, in words; empty if nothing.
+    pub unmet: Vec<String>,
+    /// Where it comes from: `builtin`, or `pack:NAME`.
+    pub source: String,
+}
+
+/// A host's certificate.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct CertificateView {
+    /// Its serial number, in hex.
+    pub serial: String,
+    /// When it ends.
+    pub not_after: DateTime<Utc>,
+}
+
+/// A host with everything that its page shows.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct HostDetail {
+    /// What lists show too.
+    #[serde(flatten)]
+    pub host: HostView,
+    /// Its skills.
+    pub skills: Vec<HostSkill>,
+    /// What its edge says of itself, for example that a sandbox is missing.
+    pub notes: Vec<String>,
+    /// Its certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateView>,
+    /// The process that is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The boot that it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+    /// Where it is connected from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// While quarantined: the instances that claim to be it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<String>,
+}
+
+impl From<FleetHost> for HostView {
+    fn from(host: FleetHost) -> Self {
+        let facts = host.facts;
+        Self {
+            id: facts.id,
+            name: facts.name,
+            hostname: facts.hostname.unwrap_or_default(),
+            labels: facts.labels,
+            state: facts.state.into(),
+            state_reason: facts.state_reason,
+            os: facts.os.unwrap_or_default(),
+            kernel: host.kernel,
+            arch: facts.arch.unwrap_or_default(),
+            version: facts.version.unwrap_or_default(),
+            systemd: host.systemd,
+            journal: host.journal,
+            load: host.load.map(|load| HostLoadView {
+                load1: load.load1,
+                cpu_percent: load.cpu_percent,
+                memory_percent: load.memory_percent,
+                disk_percent: load.disk_percent,
+            }),
+            connected_at: facts.connected_at,
+            last_seen_at: facts.last_seen_at,
+            created_at: host.created_at,
+        }
+    }
+}
+
+impl From<gate::HostState> for HostState {
+    fn from(state: gate::HostState) -> Self {
+        match state {
+            gate::HostState::Online => Self::Online,
+            gate::HostState::Offline => Self::Offline,
+            gate::HostState::Quarantined => Self::Quarantined,
+            gate::HostState::Revoked => Self::Revoked,
+            gate::HostState::NeverSeen => Self::NeverSeen,
+        }
+    }
+}
+
+impl HostDetail {
+    pub(super) fn of(host: FleetHost, certificate: Option<CertificateRecord>) -> Self {
+        let skills = host.facts.skills.clone().unwrap_or_default();
+        Self {
+            skills: skills
+                .into_iter()
+                .map(|(key, facts)| HostSkill {
+                    key,
+                    class: facts.class,
+                    unmet: facts.unmet,
+                    // Packs come with a later version; until then all skills are compiled in.
+                    source: "builtin".to_owned(),
+                })
+                .collect(),
+            notes: host.notes.clone(),
+            certificate: certificate
+                .map(|known| CertificateView { serial: known.serial, not_after: known.not_after }),
+            instance: host.instance.clone(),
+            boot_id: host.boot_id.clone(),
+            address: host.address.clone(),
+            instances: host.instances.clone(),
+            host: host.into(),
+        }
+    }
+}

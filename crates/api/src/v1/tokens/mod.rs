@@ -1,0 +1,14 @@
+//! One's own API tokens.
+
+mod create;
+mod delete;
+mod list;
+mod view;
+
+use crate::state::AppState;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list::handler, create::handler)).routes(routes!(delete::handler))
+}

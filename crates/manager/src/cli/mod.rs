@@ -1,0 +1,77 @@
+//! The command line.
+
+mod audit;
+mod call;
+mod client;
+mod config;
+mod enroll_token;
+mod local;
+mod model;
+mod user;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Steadyhand's manager.
+#[derive(Debug, Parser)]
+#[command(name = "steadyhand", version, about = "Run a fleet of hosts by talking to it, with a gate before every call")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Which configuration.
+#[derive(Clone, Debug, Args)]
+pub struct ConfigArgs {
+    /// The configuration file [default: steadyhand.toml, then /etc/steadyhand/steadyhand.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the manager
+    Serve(ConfigArgs),
+    /// Read and check the audit
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Run a skill or a tool through the gate and print its result
+    Call(call::CallArgs),
+    /// Ask models
+    #[command(subcommand)]
+    Model(model::ModelCommand),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Print the OpenAPI document of this version
+    Openapi,
+    /// Manage accounts on this machine
+    #[command(subcommand)]
+    User(user::UserCommand),
+    /// Make tokens with which hosts join
+    #[command(subcommand)]
+    EnrollToken(enroll_token::EnrollTokenCommand),
+}
+
+impl Cli {
+    /// Does what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a sentence for the person at the terminal.
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self.command {
+            Command::Serve(args) => {
+                let config = local::load(&args)?;
+                crate::serve::run(config).await
+            }
+            Command::Audit(command) => command.run().await,
+            Command::Call(args) => args.run().await,
+            Command::Model(command) => command.run().await,
+            Command::Config(command) => command.run(),
+            Command::Openapi => local::print(&(api::openapi_json() + "\n")),
+            Command::User(command) => command.run().await,
+            Command::EnrollToken(command) => command.run().await,
+        }
+    }
+}

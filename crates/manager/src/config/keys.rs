@@ -1,0 +1,74 @@
+//! Every key that there is. `*` stands for a name that the writer chooses.
+
+/// Every key that there is.
+pub(super) const KNOWN: &[&str] = &[
+    "http.listen",
+    "http.tls_cert",
+    "http.tls_key",
+    "http.public_url",
+    "http.allowed_hosts",
+    "http.trusted_proxies",
+    "http.idle_timeout",
+    "http.absolute_timeout",
+    "tunnel.listen",
+    "tunnel.public_address",
+    "tunnel.cert_ttl",
+    "storage.dir",
+    "chat.access_mode",
+    "chat.model_requests",
+    "chat.calls_per_round",
+    "chat.turn_timeout",
+    "security.tool_policy.default",
+    "security.tool_policy.groups.*",
+    "security.tool_policy.tools.*",
+    "security.redaction.patterns",
+    "models.*.kind",
+    "models.*.base_url",
+    "models.*.api_key",
+    "models.*.model",
+    "telemetry.otlp_endpoint",
+    "telemetry.log",
+    "telemetry.log_format",
+];
+
+/// Whether there is such a key.
+pub(super) fn is_known(key: &[String]) -> bool {
+    KNOWN.iter().any(|known| fits(known, key))
+}
+
+/// Whether keys begin with this, so that it must be a table.
+pub(super) fn is_section(key: &[String]) -> bool {
+    KNOWN.iter().any(|known| {
+        let parts: Vec<&str> = known.split('.').collect();
+        parts.len() > key.len() && parts.iter().zip(key).all(|(part, given)| *part == "*" || part == given)
+    })
+}
+
+fn fits(known: &str, key: &[String]) -> bool {
+    let parts: Vec<&str> = known.split('.').collect();
+    parts.len() == key.len() && parts.iter().zip(key).all(|(part, given)| *part == "*" || part == given)
+}
+
+/// The known key that is most like this one, with the writer's own names put in for `*`.
+pub(super) fn nearest(key: &[String]) -> Option<String> {
+    let given = key.join(".");
+    let candidates = KNOWN.iter().flat_map(|known| {
+        let parts: Vec<&str> = known.split('.').collect();
+        let filled: Vec<&str> = parts
+            .iter()
+            .enumerate()
+            .map(
+                |(index, part)| {
+                    if *part == "*" { key.get(index).map_or("NAME", String::as_str) } else { part }
+                },
+            )
+            .collect();
+        // A whole section may be misspelt, so its prefixes count too.
+        (1..=filled.len()).map(move |length| filled[..length].join("."))
+    });
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(&given, &candidate), candidate))
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .map(|(_, candidate)| candidate)
+}

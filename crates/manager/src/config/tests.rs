@@ -1,0 +1,115 @@
+use super::*;
+use gate::Policy;
+use model::Scope;
+use std::collections::BTreeMap;
+
+fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config, Vec<Problem>> {
+    Config::parse(text, &environment(variables), None, &["host_load".to_owned()])
+}
+
+fn problems(text: &str, variables: &[(&str, &str)]) -> String {
+    let problems = parse(text, variables).unwrap_err();
+    problems.iter().map(|problem| format!("{}: {}\n", problem.key, problem.message)).collect()
+}
+
+#[test]
+fn nothing_configured_is_a_usable_configuration() {
+    let config = parse("", &[]).unwrap();
+    assert_eq!(config.http.listen.to_string(), "127.0.0.1:7180");
+    assert_eq!(config.chat.access_mode.as_str(), "off");
+    assert!(config.models.is_empty());
+}
+
+#[test]
+fn all_problems_are_told_together_and_unknown_keys_name_the_nearest() {
+    let told = problems(
+        "[http]\nlisten = 7\nlissten = \"x\"\n[tunnel]\ncert_ttl = \"soon\"\n[telemtry]\nlog = \"info\"\n\
+         [security.tool_policy]\ndefault = \"maybe\"",
+        &[("STEADYHAND__CHAT__ACESS_MODE", "off"), ("TOOLS_ACCESS_MODE", "everyone")],
+    );
+    for part in [
+        "http.listen: must be a text in quotes, not a number",
+        "http.lissten: is not a known key; did you mean `http.listen`?",
+        "tunnel.cert_ttl: `soon` isn't a length of time",
+        "telemtry: is not a known key; did you mean `telemetry`?",
+        "security.tool_policy.default: `maybe` is not allow, deny or supervised",
+        "STEADYHAND__CHAT__ACESS_MODE: is not a known key; did you mean `STEADYHAND__CHAT__ACCESS_MODE`?",
+        "TOOLS_ACCESS_MODE: `everyone` is not an access mode; use off, admins or all-users",
+    ] {
+        assert!(told.contains(part), "missing `{part}` in:\n{told}");
+    }
+}
+
+#[test]
+fn the_environment_comes_before_the_file() {
+    let config = parse(
+        "[http]\nlisten = \"127.0.0.1:1\"\n[chat]\nmodel_requests = 4",
+        &[
+            ("STEADYHAND__HTTP__LISTEN", "127.0.0.1:2"),
+            ("STEADYHAND__CHAT__MODEL_REQUESTS", "5"),
+            ("STEADYHAND__HTTP__ALLOWED_HOSTS", "one, two"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.http.listen.port(), 2);
+    assert_eq!(config.chat.limits.model_requests, 5);
+    assert_eq!(config.http.allowed_hosts, ["one", "two"]);
+}
+
+#[test]
+fn a_console_beyond_loopback_needs_tls() {
+    assert!(problems("[http]\nlisten = \"0.0.0.0:7180\"", &[]).contains("isn't a loopback address"));
+    parse("[http]\nlisten = \"0.0.0.0:7180\"\ntls_cert = \"c.pem\"\ntls_key = \"k.pem\"", &[]).unwrap();
+    assert!(problems("[http]\ntls_cert = \"c.pem\"", &[]).contains("http.tls_key"));
+}
+
+#[test]
+fn models_come_from_the_file_and_from_the_environment_and_the_file_wins() {
+    let config = parse(
+        "[models.openai]\nkind = \"openai_chat\"\nmodel = \"mine\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+         api_key = \"sk-file\"",
+        &[("OPENAI_API_KEY", "sk-env"), ("ANTHROPIC_API_KEY", "sk-ant"), ("OLLAMA_HOST", "127.0.0.1")],
+    )
+    .unwrap();
+    let seen: Vec<(&str, &str, Option<&str>)> = config
+        .models
+        .iter()
+        .map(|model| (model.name.as_str(), model.model.as_str(), model.base_url.as_deref()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("openai", "mine", Some("http://127.0.0.1:9/v1")),
+            ("anthropic", "claude-sonnet-4-5", None),
+            ("ollama", "llama3.1", Some("http://127.0.0.1:11434/v1")),
+        ]
+    );
+}
+
+#[test]
+fn secrets_are_not_in_the_debug_form() {
+    let config = parse("", &[("ANTHROPIC_API_KEY", "sk-very-secret")]).unwrap();
+    assert!(!format!("{config:?}").contains("very-secret"));
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_told_with_its_line() {
+    assert!(problems("[http\nlisten = 1", &[]).contains("line 1"));
+}
+
+#[test]
+fn policy_of_groups_and_tools_is_read() {
+    let config = parse(
+        "[security.tool_policy]\ndefault = \"supervised\"\n[security.tool_policy.groups]\nfiles = \"deny\"\n\
+         [security.tool_policy.tools]\nhost_load = \"allow\"",
+        &[],
+    )
+    .unwrap();
+    assert_eq!(config.security.tool_policy.of(Scope::Host, "tail_file"), Policy::Deny);
+    assert_eq!(config.security.tool_policy.of(Scope::Host, "host_load"), Policy::Allow);
+    assert!(problems("[security.tool_policy.groups]\nnone = \"deny\"", &[]).contains("there is no group"));
+}
