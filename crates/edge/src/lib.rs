@@ -1,1 +1,32 @@
-//! (being written)
+//! The agent on a host: it dials the manager, serves the manager's calls on that connection, and runs skills, each only
+//! behind admission. The binary `steadyhand-edge` is a thin shell around this library, so that tests run real edges.
+//!
+//! | on the disk | what |
+//! |---|---|
+//! | `/etc/steadyhand/edge.toml` | configuration, [`EdgeConfig`] |
+//! | `<dir>/identity.pem` | key, certificate and authority, 0600 |
+//! | `<dir>/state.json` | epoch and the like, kept durably before the manager is answered |
+//! | `<dir>/connection.json` | how the last connection went, for `doctor` |
+//! | `<dir>/lock` | held while an edge runs, so that a second one doesn't start |
+
+mod agent;
+mod boot;
+mod config;
+mod describe;
+pub mod doctor;
+mod enroll;
+mod error;
+mod execute;
+mod files;
+mod load;
+pub mod local;
+mod renew;
+mod service;
+mod state;
+
+pub use agent::{Options, run};
+pub use config::{EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, ProbesConfig, TunnelConfig};
+pub use enroll::enroll;
+pub use error::EdgeError;
+pub use files::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir};
+pub use state::{ConnectionPhase, LastConnection};

@@ -1,2 +1,197 @@
-//! (being written)
-fn main() {}
+//! `steadyhand-edge`: the command line around the agent.
+
+use anyhow::{Context as _, bail};
+use clap::{Args, Parser, Subcommand};
+use edge::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir, EdgeConfig, Options};
+use model::{CallState, Clock, SystemClock};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tunnel::{JoinToken, Pin};
+
+// glibc's arenas let long-lived agents grow.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The agent that lets a Steadyhand manager look at this host and run skills on it.
+#[derive(Debug, Parser)]
+#[command(name = "steadyhand-edge", version)]
+struct Cli {
+    #[command(flatten)]
+    places: Places,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Places {
+    /// Configuration file.
+    #[arg(long, global = true, default_value = DEFAULT_CONFIG)]
+    config: PathBuf,
+    /// Where the edge keeps its key and its state.
+    #[arg(long, global = true, default_value = DEFAULT_DIR)]
+    dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Joins this host to a manager with a one-time token from Hosts → Add host.
+    Enroll(Enroll),
+    /// Runs the agent in the foreground.
+    Run,
+    /// Lists the skills, or runs one here without the manager.
+    Skills {
+        #[command(subcommand)]
+        command: Option<Skills>,
+    },
+    /// Checks configuration, key, certificate and the way to the manager, and says what to do.
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+struct Enroll {
+    /// The manager's tunnel address, as HOST:PORT.
+    #[arg(long)]
+    manager: String,
+    /// The one-time token.
+    #[arg(long)]
+    token: String,
+    /// The public-key pin of the manager's authority; must be the one in the token.
+    #[arg(long)]
+    ca_pin: Option<Pin>,
+    /// HTTP proxy on the way to the manager.
+    #[arg(long)]
+    proxy: Option<String>,
+    /// What the host is called in the console. Default: its host name.
+    #[arg(long)]
+    name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Skills {
+    /// Lists them as JSON, with what this host lacks for each.
+    List,
+    /// Runs one and prints what came of it as JSON.
+    Run {
+        /// Its key.
+        key: String,
+        /// Required: this runs here, and nobody but this host's owner decides.
+        #[arg(long, required = true)]
+        local: bool,
+        /// One parameter, as name=value; may be given several times.
+        #[arg(long = "param", value_name = "NAME=VALUE")]
+        params: Vec<String>,
+        /// How long it may take.
+        #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+        timeout: Duration,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("steadyhand-edge: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        // Files and /proc are read there; with the workers the process stays at single-digit threads.
+        .max_blocking_threads(4)
+        .enable_all()
+        .build()
+        .context("the runtime can't start")?;
+    let Places { config, dir } = cli.places;
+    runtime.block_on(async move {
+        let dir = DataDir::new(dir);
+        match cli.command {
+            Command::Enroll(enroll) => enroll_host(enroll, config, dir).await,
+            Command::Run => run_agent(config, dir).await,
+            Command::Skills { command } => run_skills(command.unwrap_or(Skills::List), config, dir).await,
+            Command::Doctor => {
+                let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+                let report = edge::doctor::examine(&config, &dir, &clock).await;
+                print!("{report}");
+                Ok(if report.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            }
+        }
+    })
+}
+
+async fn enroll_host(args: Enroll, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+    let token: JoinToken = args.token.parse()?;
+    if args.ca_pin.is_some_and(|pin| pin != token.pin()) {
+        bail!("the pin given with --ca-pin is not the one in the token: one of them is another manager's");
+    }
+    let mut config = EdgeConfig::load_or_default(&path)?;
+    config.tunnel.manager = args.manager;
+    if args.proxy.is_some() {
+        config.tunnel.proxy = args.proxy;
+    }
+    let name = args.name.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let edge = edge::enroll(&config, &path, &dir, &token, &name, &clock).await.map_err(flat)?;
+    println!("enrolled as edge {edge} with {}", config.tunnel.manager);
+    println!("start it with: systemctl enable --now steadyhand-edge (or: steadyhand-edge run)");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_agent(path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+    let config = EdgeConfig::load(&path).map_err(flat)?;
+    start_log(&config)?;
+    let shutdown = CancellationToken::new();
+    let mut terminate = signal(SignalKind::terminate()).context("signals can't be caught")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("signals can't be caught")?;
+    let stop = shutdown.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stop.cancel();
+    });
+    edge::run(Options::new(config, path, dir), shutdown).await.map_err(flat)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_skills(command: Skills, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+    let config = EdgeConfig::load_or_default(&path).map_err(flat)?;
+    let options = Options::new(config, path, dir);
+    match command {
+        Skills::List => {
+            println!("{:#}", edge::local::list(&options)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Skills::Run { key, params, timeout, local: _ } => {
+            let args = edge::local::arguments(&options, &key, &params).map_err(anyhow::Error::msg)?;
+            let outcome = edge::local::run(&options, &key, args, timeout).await?;
+            println!("{:#}", outcome.report);
+            Ok(if outcome.state == CallState::Succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+/// An error whose text holds its sources already.
+fn flat(error: edge::EdgeError) -> anyhow::Error {
+    anyhow::Error::new(error)
+}
+
+fn start_log(config: &EdgeConfig) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .parse(&config.log.level)
+        .with_context(|| format!("log.level: `{}` is no filter", config.log.level))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    match config.log.format {
+        edge::LogFormat::Text => log.init(),
+        edge::LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}

@@ -6,7 +6,7 @@ mod identity;
 
 pub use certificates::CertificateRecord;
 pub use enrollment::{EnrollmentToken, NewEnrollmentToken, TokenState};
-pub use identity::{allocate_seq, Contestant};
+pub use identity::{Contestant, allocate_seq};
 
 use crate::audit::{self, Actor, AuditEntry};
 use crate::{Conn, Storage, StorageError, from_micros, micros};
@@ -133,7 +133,10 @@ impl EdgeRow {
             epoch_offered: self.epoch_offered.map(i64::cast_unsigned),
             last_seq: self.last_seq.cast_unsigned(),
             instance_id: self.instance_id,
-            description: self.description.map(|text| read_json(&text, "description of an edge")).transpose()?,
+            description: self
+                .description
+                .map(|text| read_json(&text, "description of an edge"))
+                .transpose()?,
             address: self.address,
             created_at: from_micros(self.created_at)?,
             connected_at: self.connected_at.map(from_micros).transpose()?,
@@ -181,9 +184,10 @@ impl Edges<'_> {
     ///
     /// Fails only if the database does, or holds what can't be read.
     pub async fn list(&self) -> Result<Vec<EdgeRecord>, StorageError> {
-        let rows: Vec<EdgeRow> = sqlx::query_as("SELECT * FROM edges WHERE state <> 'deleted' ORDER BY name, id")
-            .fetch_all(self.0.read())
-            .await?;
+        let rows: Vec<EdgeRow> =
+            sqlx::query_as("SELECT * FROM edges WHERE state <> 'deleted' ORDER BY name, id")
+                .fetch_all(self.0.read())
+                .await?;
         rows.into_iter().map(EdgeRow::read).collect()
     }
 
@@ -198,12 +202,13 @@ impl Edges<'_> {
             .write(move |conn| {
                 Box::pin(async move {
                     let old = of_record(conn, id).await?;
-                    let taken: Option<i64> =
-                        sqlx::query_scalar("SELECT id FROM edges WHERE name = $1 AND id <> $2 AND state <> 'deleted'")
-                            .bind(&name)
-                            .bind(id.0)
-                            .fetch_optional(&mut *conn)
-                            .await?;
+                    let taken: Option<i64> = sqlx::query_scalar(
+                        "SELECT id FROM edges WHERE name = $1 AND id <> $2 AND state <> 'deleted'",
+                    )
+                    .bind(&name)
+                    .bind(id.0)
+                    .fetch_optional(&mut *conn)
+                    .await?;
                     if taken.is_some() {
                         return Err(StorageError::conflict(format!("another host is called `{name}`")));
                     }
@@ -273,8 +278,7 @@ impl Edges<'_> {
             .await
     }
 
-    /// Lets an edge whose certificate ran out prove its old key for a new one, until `until`; also takes back a
-    /// revocation.
+    /// Lets an edge whose certificate ran out prove its old key for a new one, until `until`.
     ///
     /// # Errors
     ///
@@ -285,6 +289,10 @@ impl Edges<'_> {
             .write(move |conn| {
                 Box::pin(async move {
                     let old = of_record(conn, id).await?;
+                    if old.state == EdgeState::Revoked {
+                        let reason = format!("`{}` is revoked for good: remove it and enrol the host again", old.name);
+                        return Err(StorageError::conflict(reason));
+                    }
                     sqlx::query("UPDATE edges SET rejoin_until = $1 WHERE id = $2")
                         .bind(micros(until))
                         .bind(id.0)
@@ -316,7 +324,8 @@ impl Edges<'_> {
                 Box::pin(async move {
                     sqlx::query(
                         "UPDATE edges SET hostname = $1, instance_id = $2, address = $3, description = $4,
-                         connected_at = $5, last_seen_at = $5, keep_instance = NULL WHERE id = $6",
+                         connected_at = $5, last_seen_at = $5, keep_instance = NULL, contestants = '[]'
+                         WHERE id = $6",
                     )
                     .bind(hostname)
                     .bind(instance_id)

@@ -74,7 +74,8 @@ impl Edges<'_> {
                     .bind(micros(now))
                     .execute(&mut *conn)
                     .await?;
-                    let payload = json!({"edge_id": edge, "serial": serial, "not_after": validity.1, "why": why});
+                    let payload =
+                        json!({"edge_id": edge, "serial": serial, "not_after": validity.1, "why": why});
                     put_on_record(conn, now, "edge.certificate_issued", Actor::System, payload).await
                 })
             })
@@ -116,7 +117,9 @@ impl Edges<'_> {
     /// Fails only if the database does.
     pub async fn revoke_other_certificates(&self, edge: EdgeId, keep: String) -> Result<(), StorageError> {
         let now = self.0.now();
-        self.0.write(move |conn| Box::pin(async move { revoke_all_but(conn, edge, Some(&keep), now).await })).await
+        self.0
+            .write(move |conn| Box::pin(async move { revoke_all_but(conn, edge, Some(&keep), now).await }))
+            .await
     }
 }
 

@@ -246,10 +246,11 @@ async fn free_name(conn: &mut Conn, hostname: &str) -> Result<String, StorageErr
     let mut name = hostname.to_owned();
     let mut number = 1;
     loop {
-        let taken: Option<i64> = sqlx::query_scalar("SELECT id FROM edges WHERE name = $1 AND state <> 'deleted'")
-            .bind(&name)
-            .fetch_optional(&mut *conn)
-            .await?;
+        let taken: Option<i64> =
+            sqlx::query_scalar("SELECT id FROM edges WHERE name = $1 AND state <> 'deleted'")
+                .bind(&name)
+                .fetch_optional(&mut *conn)
+                .await?;
         if taken.is_none() {
             return Ok(name);
         }

@@ -102,7 +102,7 @@ impl Edges<'_> {
             .await
     }
 
-    /// Ends a quarantine: `keep` may come back, whatever epoch it shows.
+    /// Ends a quarantine: `keep` may come back, whatever epoch it shows. Until it has, the choice can be changed.
     ///
     /// # Errors
     ///
@@ -113,21 +113,24 @@ impl Edges<'_> {
             .write(move |conn| {
                 Box::pin(async move {
                     let old = of_record(conn, id).await?;
-                    if old.state != EdgeState::Quarantined {
+                    if old.state != EdgeState::Quarantined && old.keep_instance.is_none() {
                         return Err(StorageError::conflict(format!("`{}` is not quarantined", old.name)));
                     }
                     if !old.contestants.iter().any(|contestant| contestant.instance_id == keep) {
-                        return Err(StorageError::conflict(format!("no instance `{keep}` claims to be `{}`", old.name)));
+                        return Err(StorageError::conflict(format!(
+                            "no instance `{keep}` claims to be `{}`",
+                            old.name
+                        )));
                     }
                     sqlx::query(
-                        "UPDATE edges SET state = 'active', state_reason = NULL, contestants = '[]',
-                         keep_instance = $1 WHERE id = $2",
+                        "UPDATE edges SET state = 'active', state_reason = NULL, keep_instance = $1 WHERE id = $2",
                     )
                     .bind(&keep)
                     .bind(id.0)
                     .execute(&mut *conn)
                     .await?;
-                    let payload = json!({"edge_id": id, "name": old.name, "kept": keep, "instances": old.contestants});
+                    let payload =
+                        json!({"edge_id": id, "name": old.name, "kept": keep, "instances": old.contestants});
                     put_on_record(conn, now, "edge.quarantine_resolved", by, payload).await
                 })
             })
@@ -154,7 +157,8 @@ impl Edges<'_> {
                     .await?
                     .rows_affected();
                     if changed > 0 {
-                        put_on_record(conn, now, "edge.rejoined", Actor::Edge(id), json!({"edge_id": id})).await?;
+                        put_on_record(conn, now, "edge.rejoined", Actor::Edge(id), json!({"edge_id": id}))
+                            .await?;
                     }
                     Ok(changed > 0)
                 })

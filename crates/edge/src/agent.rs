@@ -1,0 +1,266 @@
+//! The running agent: dials, serves, and dials again.
+
+use crate::boot::HostFacts;
+use crate::describe::Descriptions;
+use crate::execute::Runner;
+use crate::renew::Identity;
+use crate::service::{Link, Refused, Service, blocking};
+use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
+use crate::{DataDir, EdgeConfig, EdgeError};
+use admission::{Admission, Limits};
+use model::Clock;
+use proto::MAX_MESSAGE_BYTES;
+use proto::v1::DescribeResponse;
+use proto::v1::edge_server::EdgeServer;
+use skill::{Catalogue, Host};
+use skills::{RealHost, RealHostConfig, Registry};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tonic::Status;
+use tunnel::pki::EdgeIdentity;
+use tunnel::{Backoff, DialConfig, EdgeLink, Ended, TunnelError};
+
+/// What an edge is made of.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its configuration.
+    pub config: EdgeConfig,
+    /// Where the configuration is, so that skills can't read it.
+    pub config_path: PathBuf,
+    /// Where it keeps its key and its state.
+    pub dir: DataDir,
+    /// What it can do.
+    pub registry: Registry,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Times and sizes of the tunnel.
+    pub tunnel: tunnel::Settings,
+}
+
+impl Options {
+    /// An edge with the built-in skills on this machine.
+    pub fn new(config: EdgeConfig, config_path: PathBuf, dir: DataDir) -> Self {
+        Self {
+            config,
+            config_path,
+            dir,
+            registry: Registry::builtin(),
+            clock: Arc::new(model::SystemClock),
+            tunnel: tunnel::Settings::default(),
+        }
+    }
+
+    /// The machine, with the configuration's rules around it.
+    pub(crate) fn host(&self) -> Arc<dyn Host> {
+        let own = [self.dir.path().to_owned(), self.config_path.clone()];
+        let config = RealHostConfig {
+            files: self.config.file_rules(own),
+            addresses: self.config.address_rules(),
+            ..RealHostConfig::default()
+        };
+        Arc::new(RealHost::new(config, Arc::clone(&self.clock)))
+    }
+
+    /// The door and what runs behind it.
+    pub(crate) fn runner(&self) -> Result<Runner, EdgeError> {
+        let host = self.host();
+        let catalogue = Catalogue::new(self.registry.iter().map(|skill| Arc::clone(skill.capability())))?;
+        let (registry, machine) = (self.registry.clone(), Arc::clone(&host));
+        let unmet = Arc::new(move |key: &str| {
+            registry.get(key).map(|skill| skill.unmet(machine.as_ref())).unwrap_or_default()
+        });
+        let limits = Limits {
+            max_running: self.config.limits.max_running,
+            max_timeout: self.config.limits.max_timeout,
+            max_result_bytes: self.config.limits.remembered_bytes,
+            ..Limits::default()
+        };
+        Ok(Runner::new(Admission::new(catalogue, unmet, limits), self.registry.clone(), host))
+    }
+}
+
+/// Runs the edge until `shutdown` is cancelled. What goes wrong with the connection is logged and tried again.
+///
+/// # Errors
+///
+/// Fails at the start only: not enrolled, no manager configured, a file that can't be used, or an edge that already
+/// runs on the directory.
+pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), EdgeError> {
+    options.dir.create()?;
+    let _lock = options.dir.lock()?;
+    let identity = Identity::load(options.dir.clone())?;
+    let mut dial = options.config.dial()?;
+    dial.settings = options.tunnel.clone();
+    let durable = DurableState::load(options.dir.clone())?;
+    let runner = Arc::new(options.runner()?);
+    runner.admission().freeze(durable.get().frozen);
+    let facts = HostFacts::read(runner.host());
+    let instance_id = uuid::Uuid::new_v4().to_string();
+    tracing::info!(edge.id = %identity.current().edge(), manager = %dial.address, instance = instance_id, "edge starts");
+    let agent = Arc::new(Agent {
+        descriptions: Descriptions::new(facts, instance_id),
+        runner,
+        durable: Arc::new(durable),
+        identity,
+        dial,
+        dir: options.dir,
+        clock: options.clock,
+        waits: (options.config.tunnel.reconnect_min, options.config.tunnel.reconnect_max),
+    });
+    shutdown.run_until_cancelled(Arc::clone(&agent).stay_connected()).await;
+    agent.note(ConnectionPhase::Ended, "the edge was stopped".to_owned()).await;
+    tracing::info!("edge stops");
+    Ok(())
+}
+
+/// The running agent.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) identity: Identity,
+    descriptions: Descriptions,
+    durable: Arc<DurableState>,
+    dial: DialConfig,
+    dir: DataDir,
+    clock: Arc<dyn Clock>,
+    waits: (Duration, Duration),
+}
+
+/// One connection that is being served. Dropped, it is closed.
+struct Serving {
+    serial: String,
+    link: Arc<Link>,
+    since: Instant,
+    task: AbortOnDropHandle<Ended>,
+}
+
+impl Agent {
+    pub(crate) fn describe(&self) -> DescribeResponse {
+        self.descriptions.describe(self.runner.registry(), self.runner.host(), self.durable.get())
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.descriptions.revision(self.runner.registry(), self.runner.host(), self.durable.get())
+    }
+
+    /// Changes the durable state before the manager is answered.
+    pub(crate) async fn keep(&self, change: impl FnOnce(&mut Durable) + Send + 'static) -> Result<(), Status> {
+        let durable = Arc::clone(&self.durable);
+        blocking(move || durable.change(change)).await?.map_err(|error| {
+            tracing::error!(%error, "the state can't be kept");
+            tunnel::status_of(&error)
+        })
+    }
+
+    async fn note(&self, phase: ConnectionPhase, detail: String) {
+        let last = LastConnection { at: self.clock.now(), phase, detail };
+        let dir = self.dir.clone();
+        // It only helps people; `store` logs why it failed.
+        let _ = tokio::task::spawn_blocking(move || last.store(&dir)).await;
+    }
+
+    /// Keeps one connection up. A renewed certificate gets a second one, and the first drains.
+    async fn stay_connected(self: Arc<Self>) {
+        let mut backoff = Backoff::new(self.waits.0, self.waits.1);
+        let mut draining: Vec<AbortOnDropHandle<Ended>> = Vec::new();
+        let mut before: Option<Serving> = None;
+        loop {
+            draining.retain(|task| !task.is_finished());
+            let identity = self.identity.current();
+            let wait = match tunnel::dial(&self.dial, &identity, &self.clock).await {
+                Ok(link) => {
+                    if let Some(old) = before.take() {
+                        old.link.drain.cancel();
+                        draining.push(old.task);
+                    }
+                    let mut serving = self.serve(link, &identity);
+                    self.note(ConnectionPhase::Connected, format!("connected to {}", self.dial.address)).await;
+                    tracing::info!(manager = %self.dial.address, "connected");
+                    let ended = tokio::select! {
+                        ended = &mut serving.task => ended,
+                        () = self.identity.replaced_since(&serving.serial) => {
+                            before = Some(serving);
+                            continue;
+                        }
+                    };
+                    let ended = ended.unwrap_or_else(|error| Ended::Broken(error.to_string()));
+                    backoff.connection_ended(serving.since.elapsed());
+                    self.after_end(&mut backoff, &ended, serving.link.refused()).await
+                }
+                Err(error) => self.after_failure(&mut backoff, &identity, error).await,
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.identity.replaced_since(identity.serial()) => {}
+            }
+        }
+    }
+
+    fn serve(self: &Arc<Self>, link: EdgeLink, identity: &EdgeIdentity) -> Serving {
+        let state = Arc::new(Link::default());
+        let service = EdgeServer::new(Service { agent: Arc::clone(self), link: Arc::clone(&state) })
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let (clock, drain) = (Arc::clone(&self.clock), state.drain.clone());
+        let task = tokio::spawn(async move { tunnel::serve(link, service, &clock, &drain).await });
+        Serving {
+            serial: identity.serial().to_owned(),
+            link: state,
+            since: Instant::now(),
+            task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    async fn after_end(&self, backoff: &mut Backoff, ended: &Ended, refused: Option<Refused>) -> Duration {
+        let random = rand::random();
+        match refused {
+            Some(Refused { reason, retry_after }) => {
+                let wait = backoff.refused(retry_after, random);
+                tracing::warn!(reason, wait_ms = wait.as_millis() as u64, "the manager refused this edge");
+                self.note(ConnectionPhase::Refused, format!("the manager refused this edge: {reason}")).await;
+                wait
+            }
+            None => {
+                let wait = backoff.next(random);
+                tracing::warn!(reason = %ended, wait_ms = wait.as_millis() as u64, "tunnel lost, reconnecting");
+                self.note(ConnectionPhase::Ended, format!("the connection ended: {ended}")).await;
+                wait
+            }
+        }
+    }
+
+    async fn after_failure(&self, backoff: &mut Backoff, identity: &EdgeIdentity, error: TunnelError) -> Duration {
+        let error = match error {
+            // The old key may still be worth a new certificate, if an administrator says so.
+            TunnelError::OwnExpired { .. } => match tunnel::rejoin(&self.dial, identity, &self.clock).await {
+                Ok(fresh) => match self.identity.replace(fresh) {
+                    Ok(()) => return Duration::ZERO,
+                    Err(error) => error.into(),
+                },
+                Err(TunnelError::RejoinRefused) => error,
+                Err(other) => other,
+            },
+            other => other,
+        };
+        let wait = backoff.next(rand::random());
+        let detail = chain(&error);
+        tracing::warn!(error = detail, wait_ms = wait.as_millis() as u64, "no connection to the manager");
+        self.note(ConnectionPhase::Failed, detail).await;
+        wait
+    }
+}
+
+/// An error with everything behind it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        text.push_str(&format!(": {source}"));
+        cause = source.source();
+    }
+    text
+}

@@ -1,0 +1,290 @@
+//! The configuration file. The comments here are its manual.
+
+use crate::EdgeError;
+use serde::{Deserialize, Serialize};
+use skill::{AddressRules, FileRules, Network};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tunnel::{Address, DialConfig, Proxy};
+
+/// What the host's owner decides about its edge. Nothing of it ever comes from the manager.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeConfig {
+    /// How the manager is reached.
+    #[serde(default)]
+    pub tunnel: TunnelConfig,
+    /// How much the edge takes on.
+    #[serde(default)]
+    pub limits: LimitsConfig,
+    /// Which files skills may read.
+    #[serde(default)]
+    pub files: FilesConfig,
+    /// Which addresses skills may probe.
+    #[serde(default)]
+    pub probes: ProbesConfig,
+    /// What is logged.
+    #[serde(default)]
+    pub log: LogConfig,
+}
+
+/// How the manager is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TunnelConfig {
+    /// The manager's tunnel address, for example `manager.example:7443`. `enroll` writes it.
+    pub manager: String,
+    /// An HTTP proxy that is asked to CONNECT, for example `http://user:password@proxy.example:3128`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// Longest wait before the first reconnect, jitter included. Default: `1s`.
+    #[serde(with = "duration")]
+    pub reconnect_min: Duration,
+    /// Longest wait before any reconnect, jitter included. Default: `1m`.
+    #[serde(with = "duration")]
+    pub reconnect_max: Duration,
+}
+
+impl Default for TunnelConfig {
+    fn default() -> Self {
+        Self {
+            manager: String::new(),
+            proxy: None,
+            reconnect_min: tunnel::RECONNECT_MIN,
+            reconnect_max: tunnel::RECONNECT_MAX,
+        }
+    }
+}
+
+/// How much the edge takes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Calls at once; more are refused as busy. Default: 32.
+    pub max_running: usize,
+    /// Longest time that one call may take, whatever the manager asks for. Default: `1h`.
+    #[serde(with = "duration")]
+    pub max_timeout: Duration,
+    /// Bytes of results that are remembered for a manager that lost its connection. Default: 2 MiB.
+    pub remembered_bytes: usize,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        let limits = admission::Limits::default();
+        Self {
+            max_running: limits.max_running,
+            max_timeout: limits.max_timeout,
+            remembered_bytes: limits.max_result_bytes,
+        }
+    }
+}
+
+/// Which files skills may read, beyond the built-in list of secrets, which always holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilesConfig {
+    /// Only files below these folders may be read. Default: everywhere.
+    pub roots: Vec<PathBuf>,
+    /// Nothing at or below these may be read. The edge's own directory always belongs to them.
+    pub denied: Vec<PathBuf>,
+}
+
+/// Which addresses skills may probe, beyond the metadata services, which are always refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbesConfig {
+    /// Only these ranges may be probed, for example `10.0.0.0/8`. Default: all.
+    pub allowed: Vec<String>,
+    /// These ranges may not be probed. Wins over `allowed`.
+    pub denied: Vec<String>,
+}
+
+/// What is logged, to standard error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// A filter such as `info` or `info,tunnel=debug`. Default: `info`.
+    pub level: String,
+    /// `text` or `json`. Default: `text`.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl EdgeConfig {
+    /// Reads and checks the file.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, EdgeError> {
+        let text =
+            fs::read_to_string(path).map_err(|source| EdgeError::File { path: path.to_owned(), source })?;
+        Self::parse(&text).map_err(|problem| EdgeError::Config { path: path.to_owned(), problem })
+    }
+
+    /// Reads the file if there is one, else takes the defaults.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong with it.
+    pub fn load_or_default(path: &Path) -> Result<Self, EdgeError> {
+        match Self::load(path) {
+            Err(EdgeError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            other => other,
+        }
+    }
+
+    /// Reads and checks a text.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| with_nearest_key(&error.to_string()))?;
+        let problems = config.problems();
+        if problems.is_empty() { Ok(config) } else { Err(problems.join("; ")) }
+    }
+
+    /// Everything that is wrong with the values, as far as can be told without trying them.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if !self.tunnel.manager.is_empty()
+            && let Err(error) = self.tunnel.manager.parse::<Address>()
+        {
+            problems.push(format!("tunnel.manager: {error}"));
+        }
+        if let Some(Err(error)) = self.tunnel.proxy.as_ref().map(|proxy| proxy.parse::<Proxy>()) {
+            problems.push(format!("tunnel.proxy: {error}"));
+        }
+        if self.tunnel.reconnect_min > self.tunnel.reconnect_max {
+            problems.push("tunnel.reconnect_min is longer than tunnel.reconnect_max".to_owned());
+        }
+        if self.limits.max_running == 0 {
+            problems.push("limits.max_running must be at least 1".to_owned());
+        }
+        for (key, ranges) in [("allowed", &self.probes.allowed), ("denied", &self.probes.denied)] {
+            for range in ranges {
+                if let Err(error) = range.parse::<Network>() {
+                    problems.push(format!("probes.{key}: {error}"));
+                }
+            }
+        }
+        for (key, folders) in [("roots", &self.files.roots), ("denied", &self.files.denied)] {
+            problems.extend(
+                folders
+                    .iter()
+                    .filter(|folder| !folder.is_absolute())
+                    .map(|folder| format!("files.{key}: {} must begin with /", folder.display())),
+            );
+        }
+        problems
+    }
+
+    /// How to dial.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no manager is configured, or its address or the proxy's isn't one.
+    pub fn dial(&self) -> Result<DialConfig, tunnel::TunnelError> {
+        let mut dial = DialConfig::new(self.tunnel.manager.parse()?);
+        dial.proxy = self.tunnel.proxy.as_deref().map(str::parse).transpose()?;
+        Ok(dial)
+    }
+
+    /// The rules for files; `own` are the edge's own files and folders.
+    pub(crate) fn file_rules(&self, own: impl IntoIterator<Item = PathBuf>) -> FileRules {
+        let denied = self.files.denied.iter().cloned().chain(own).collect();
+        FileRules { roots: self.files.roots.clone(), denied }
+    }
+
+    /// The rules for addresses.
+    pub(crate) fn address_rules(&self) -> AddressRules {
+        let ranges = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let manager = self.tunnel.manager.parse::<Address>().ok();
+        AddressRules {
+            allowed: ranges(&self.probes.allowed),
+            denied: ranges(&self.probes.denied),
+            own_ports: Vec::new(),
+            own_endpoints: manager.iter().map(|address| (address.host().to_owned(), address.port())).collect(),
+        }
+    }
+}
+
+/// Adds the nearest known key to serde's complaint about an unknown one.
+fn with_nearest_key(message: &str) -> String {
+    let message = message.trim_end();
+    let Some((_, rest)) = message.split_once("unknown field `") else { return message.to_owned() };
+    let mut words = rest.split('`');
+    let unknown = words.next().unwrap_or_default();
+    // Every second piece after it is a word between backticks.
+    let nearest = words.skip(1).step_by(2).max_by(|a, b| {
+        strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b))
+    });
+    match nearest {
+        Some(nearest) => format!("{message}\nthe nearest known key is `{nearest}`"),
+        None => message.to_owned(),
+    }
+}
+
+/// Durations such as `1s` or `10m`.
+mod duration {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use std::time::Duration;
+
+    pub(super) fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&humantime::format_duration(*value))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_duration(&text).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+        let problem = EdgeConfig::parse("[tunnel]\nmanger = \"m:1\"\n").unwrap_err();
+        assert!(problem.contains("line 2") && problem.ends_with("the nearest known key is `manager`"), "{problem}");
+    }
+
+    #[test]
+    fn all_wrong_values_are_told_together() {
+        let text = "[tunnel]\nmanager = \"m\"\n[limits]\nmax_running = 0\n[probes]\nallowed = [\"x\"]\n[files]\nroots = [\"var\"]";
+        let problem = EdgeConfig::parse(text).unwrap_err();
+        for part in ["tunnel.manager", "max_running", "probes.allowed", "files.roots"] {
+            assert!(problem.contains(part), "{part} is missing in: {problem}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let mut config = EdgeConfig::default();
+        config.tunnel.manager = "manager.example:7443".to_owned();
+        config.tunnel.proxy = Some("http://proxy:3128".to_owned());
+        config.files.denied.push("/srv/private".into());
+        assert_eq!(EdgeConfig::parse(&toml::to_string(&config).unwrap()).unwrap(), config);
+    }
+}

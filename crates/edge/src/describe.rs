@@ -1,0 +1,116 @@
+//! What this edge tells the manager about itself.
+
+use crate::boot::HostFacts;
+use crate::state::Durable;
+use proto::v1::{DescribeResponse, SkillDescription};
+use skill::{Host, Prerequisite};
+use skills::Registry;
+use std::sync::{Mutex, PoisonError};
+
+/// What may change while the edge runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Changing {
+    unmet: Vec<Vec<String>>,
+    systemd: bool,
+    journal: bool,
+    frozen: bool,
+}
+
+/// Makes descriptions, and numbers them.
+#[derive(Debug)]
+pub(crate) struct Descriptions {
+    facts: HostFacts,
+    instance_id: String,
+    last: Mutex<Option<(u64, Changing)>>,
+}
+
+impl Descriptions {
+    pub(crate) fn new(facts: HostFacts, instance_id: String) -> Self {
+        Self { facts, instance_id, last: Mutex::new(None) }
+    }
+
+    /// Looks at the host again. The number rises only if something has changed.
+    fn look(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> (u64, Changing) {
+        let now = Changing {
+            unmet: registry.iter().map(|skill| skill.unmet(host)).collect(),
+            systemd: host.meets(Prerequisite::Systemd),
+            journal: host.meets(Prerequisite::Journal),
+            frozen: durable.frozen,
+        };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = match last.as_ref() {
+            Some((revision, before)) if *before == now => *revision,
+            Some((revision, _)) => revision + 1,
+            None => 1,
+        };
+        *last = Some((revision, now.clone()));
+        (revision, now)
+    }
+
+    /// The number of the description as it would be made now.
+    pub(crate) fn revision(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> u64 {
+        self.look(registry, host, durable).0
+    }
+
+    /// The description.
+    pub(crate) fn describe(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> DescribeResponse {
+        let (revision, changing) = self.look(registry, host, durable);
+        let skills = registry
+            .iter()
+            .zip(changing.unmet)
+            .map(|(skill, unmet)| {
+                let definition = skill.capability().definition();
+                SkillDescription {
+                    key: definition.key.clone(),
+                    name: definition.name.clone(),
+                    description: definition.description.clone(),
+                    class: definition.class.to_string(),
+                    category: definition.category.clone(),
+                    params_json: definition.params.to_string(),
+                    result_preview: definition.result_preview.clone(),
+                    definition_hash: skill.capability().hash().to_owned(),
+                    prerequisites: definition.prerequisites.clone(),
+                    unmet,
+                    source: match skill.capability().source() {
+                        skill::Source::Builtin => "builtin".to_owned(),
+                        skill::Source::Pack(name) => format!("pack:{name}"),
+                    },
+                }
+            })
+            .collect();
+        DescribeResponse {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            hostname: self.facts.hostname.clone(),
+            os: self.facts.os.clone(),
+            kernel: self.facts.kernel.clone(),
+            arch: self.facts.arch.clone(),
+            instance_id: self.instance_id.clone(),
+            boot_id: self.facts.boot_id.clone(),
+            epoch: durable.epoch,
+            skills,
+            acknowledged_through: durable.acknowledged_through,
+            highest_seq: durable.highest_seq,
+            systemd: changing.systemd,
+            journal: changing.journal,
+            frozen: changing.frozen,
+            notes: notes(&changing),
+            revision,
+        }
+    }
+}
+
+/// Sentences for the Hosts page.
+fn notes(changing: &Changing) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !changing.systemd {
+        notes.push("this host doesn't run systemd: services can't be looked at".to_owned());
+    }
+    if !changing.journal {
+        notes.push("this host has no systemd journal: log files can still be read".to_owned());
+    }
+    if changing.frozen {
+        notes.push("frozen: only safe calls run here".to_owned());
+    }
+    notes.push("only safe calls run here: this edge has no way yet to check an approval".to_owned());
+    notes
+}

@@ -1,0 +1,312 @@
+//! Runs accepted calls, and turns what comes of them into the events that the manager reads.
+
+use admission::{Admission, Ended, Evidence, Recall, Refusal, RefusalKind, Request, Ticket};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::{FutureExt, Stream, stream};
+use model::{CallId, CallState, Class, Origin};
+use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
+use serde_json::Value;
+use skill::{Host, SkillContext, SkillError, SkillErrorKind};
+use skills::Registry;
+use std::any::Any;
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+/// Most bytes of arguments.
+const MAX_ARGS_BYTES: usize = 768 * 1024;
+
+/// Most bytes of a result: what the manager's spool takes.
+const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Largest result that `Outcome` carries, and that is worth remembering.
+pub(crate) const MAX_REMEMBERED_BYTES: usize = 512 * 1024;
+
+/// Runs calls behind the door.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    admission: Admission,
+    registry: Registry,
+    host: Arc<dyn Host>,
+    /// What stops each running call.
+    stops: Mutex<HashMap<CallId, CancellationToken>>,
+}
+
+/// An accepted call that waits to be run. Dropped, the call is cancelled.
+pub(crate) struct Started {
+    pub(crate) class: Class,
+    pub(crate) end: BoxFuture<'static, Ended>,
+}
+
+impl Runner {
+    pub(crate) fn new(admission: Admission, registry: Registry, host: Arc<dyn Host>) -> Self {
+        Self { admission, registry, host, stops: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        self.host.as_ref()
+    }
+
+    /// Lets a call through the door. Its body runs as the future in the answer is polled, and stops with it.
+    pub(crate) fn start(self: &Arc<Self>, request: Request) -> Result<Started, Refusal> {
+        let (call, ticket) = self.admission.accept(request)?;
+        let (call_id, class, deadline) = (call.call_id(), call.class(), call.deadline());
+        let stop = CancellationToken::new();
+        let listed = Listed { runner: Arc::clone(self), call_id, stop: stop.clone() };
+        self.lock().insert(call_id, stop.clone());
+        let end = async move {
+            let runner = &listed.runner;
+            let Some(skill) = runner.registry.get(call.skill()).cloned() else {
+                return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, "the skill has no body here")));
+            };
+            let cx = SkillContext { host: Arc::clone(&runner.host), cancel: stop.clone() };
+            let body = AssertUnwindSafe(skill.run(call, &cx)).catch_unwind();
+            let result = tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(SkillError::new(SkillErrorKind::Cancelled, "stopped on request")),
+                result = timeout_at(deadline, body) => match result {
+                    Ok(Ok(result)) => result,
+                    Ok(Err(panic)) => Err(panicked(panic.as_ref())),
+                    Err(_) => {
+                        let after = humantime::format_duration(Duration::from_millis(ticket.elapsed().as_millis() as u64));
+                        Err(SkillError::new(SkillErrorKind::Timeout, format!("not done after {after}: stopped at its deadline")))
+                    }
+                },
+            };
+            finish(ticket, result)
+        };
+        Ok(Started { class, end: end.boxed() })
+    }
+
+    /// Stops a running call. Says whether there was one.
+    pub(crate) fn stop(&self, call_id: CallId) -> bool {
+        self.lock().get(&call_id).inspect(|stop| stop.cancel()).is_some()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, CancellationToken>> {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes the call off the list of running ones and tells its body that it is over, however it ended.
+struct Listed {
+    runner: Arc<Runner>,
+    call_id: CallId,
+    stop: CancellationToken,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.runner.lock().remove(&self.call_id);
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> SkillError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    tracing::error!(panic = text, "a skill panicked");
+    SkillError::new(SkillErrorKind::Failed, "the skill met a defect of its own; the edge's log has more")
+}
+
+/// Puts the result into words and the journal.
+fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
+    let result = result.and_then(|value| {
+        let text = serde_json::to_vec(&value)
+            .map_err(|error| SkillError::new(SkillErrorKind::Failed, format!("the result is no JSON: {error}")))?;
+        if text.len() > MAX_RESULT_BYTES {
+            let message = format!("the result has {} bytes, more than {MAX_RESULT_BYTES}; ask for less", text.len());
+            return Err(SkillError::new(SkillErrorKind::TooLarge, message));
+        }
+        Ok(Bytes::from(text))
+    });
+    let duration = ticket.elapsed();
+    let ended = match result {
+        Ok(text) => Ended {
+            state: CallState::Succeeded,
+            error_kind: None,
+            error: None,
+            result_bytes: text.len() as u64,
+            result: Some(text),
+            duration,
+        },
+        Err(SkillError { kind, message }) => Ended {
+            state: match kind {
+                SkillErrorKind::Timeout => CallState::TimedOut,
+                SkillErrorKind::Cancelled => CallState::Cancelled,
+                _ => CallState::Failed,
+            },
+            error_kind: Some(kind),
+            error: Some(message),
+            result: None,
+            result_bytes: 0,
+            duration,
+        },
+    };
+    let mut remembered = ended.clone();
+    remembered.result = remembered.result.filter(|text| text.len() <= MAX_REMEMBERED_BYTES);
+    ticket.finish(remembered);
+    ended
+}
+
+/// Reads a call from the wire.
+///
+/// # Errors
+///
+/// Fails on what no manager of ours would send.
+pub(crate) fn read_request(request: ExecuteRequest) -> Result<Request, Status> {
+    let bad = |what: String| Status::invalid_argument(what);
+    if request.args_json.len() > MAX_ARGS_BYTES {
+        return Err(bad(format!("the arguments have more than {MAX_ARGS_BYTES} bytes")));
+    }
+    let args: Value = serde_json::from_str(&request.args_json)
+        .map_err(|error| bad(format!("the arguments are no JSON: {error}")))?;
+    let class: Class = request.class.parse().map_err(|error| bad(format!("class: {error}")))?;
+    let origin: Origin = request.origin.parse().map_err(|error| bad(format!("origin: {error}")))?;
+    if origin == Origin::Local {
+        return Err(bad("origin: `local` is for this host itself".to_owned()));
+    }
+    if request.deadline_ms == 0 {
+        return Err(bad("the deadline is missing".to_owned()));
+    }
+    Ok(Request {
+        call_id: read_call_id(&request.call_id)?,
+        skill: request.skill,
+        args,
+        class: Some(class),
+        definition_hash: Some(request.definition_hash),
+        timeout: Duration::from_millis(u64::from(request.deadline_ms)),
+        evidence: match request.evidence.and_then(|evidence| evidence.kind) {
+            None | Some(evidence::Kind::None(_)) => Evidence::None,
+            Some(evidence::Kind::ManagerApproval(approval)) => {
+                Evidence::ManagerApproval { approval_id: approval.approval_id }
+            }
+            Some(evidence::Kind::Signed(signed)) => Evidence::Signed {
+                statement_json: signed.statement_json,
+                signatures: signed.signatures,
+                sop: signed.sop,
+            },
+        },
+        origin,
+    })
+}
+
+pub(crate) fn read_call_id(text: &str) -> Result<CallId, Status> {
+    text.parse().map_err(|_| Status::invalid_argument(format!("`{text}` is no call id")))
+}
+
+/// The events of an accepted call. Polling them runs the call; dropping them stops it.
+pub(crate) fn events(started: Started) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
+    enum Step {
+        Accept(Started),
+        Run(BoxFuture<'static, Ended>),
+        Send(Box<Ended>, usize),
+        Done,
+    }
+    stream::unfold(Step::Accept(started), |mut step| async move {
+        loop {
+            step = match step {
+                Step::Accept(Started { class, end }) => {
+                    let accepted = v1::Accepted { class: class.to_string() };
+                    return Some((Ok(event(execute_event::Event::Accepted(accepted))), Step::Run(end)));
+                }
+                Step::Run(end) => Step::Send(Box::new(end.await), 0),
+                Step::Send(ended, offset) => {
+                    let (event, offset) = next_piece(&ended, offset);
+                    let next = offset.map_or(Step::Done, |offset| Step::Send(ended, offset));
+                    return Some((Ok(event), next));
+                }
+                Step::Done => return None,
+            };
+        }
+    })
+}
+
+/// What is left to tell of a call that has ended, from `offset` bytes of its result on.
+pub(crate) fn remaining_events(
+    ended: Ended,
+    offset: usize,
+) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
+    stream::unfold(Some(offset), move |offset| {
+        let piece = offset.map(|offset| next_piece(&ended, offset));
+        async move { piece.map(|(event, offset)| (Ok(event), offset)) }
+    })
+}
+
+/// The next event of a call that has ended, and where the one after it begins; `None` after the outcome.
+fn next_piece(ended: &Ended, offset: usize) -> (ExecuteEvent, Option<usize>) {
+    let text = ended.result.as_ref().filter(|text| offset < text.len());
+    match text {
+        Some(text) => {
+            let end = text.len().min(offset + proto::CHUNK_BYTES);
+            let chunk = text.slice(offset..end);
+            (event(execute_event::Event::ResultChunk(chunk)), Some(end))
+        }
+        None => (event(execute_event::Event::Outcome(outcome(ended))), None),
+    }
+}
+
+/// The one event of a call that was refused.
+pub(crate) fn refused(refusal: &Refusal) -> ExecuteEvent {
+    let kind = match refusal.kind {
+        RefusalKind::UnknownSkill => SkillErrorKind::NotFound,
+        RefusalKind::Unmet => SkillErrorKind::Unsupported,
+        RefusalKind::InvalidArguments => SkillErrorKind::Invalid,
+        RefusalKind::Busy => SkillErrorKind::Busy,
+        RefusalKind::DefinitionChanged
+        | RefusalKind::Frozen
+        | RefusalKind::Evidence
+        | RefusalKind::Duplicate
+        | RefusalKind::Tombstone => SkillErrorKind::Refused,
+    };
+    event(execute_event::Event::Outcome(v1::CallOutcome {
+        state: CallState::Refused.to_string(),
+        error_kind: kind.as_str().to_owned(),
+        error: refusal.reason.clone(),
+        result_bytes: 0,
+        duration_ms: 0,
+        sandbox: String::new(),
+    }))
+}
+
+fn event(event: execute_event::Event) -> ExecuteEvent {
+    ExecuteEvent { event: Some(event) }
+}
+
+pub(crate) fn outcome(ended: &Ended) -> v1::CallOutcome {
+    v1::CallOutcome {
+        state: ended.state.to_string(),
+        error_kind: ended.error_kind.map(|kind| kind.as_str().to_owned()).unwrap_or_default(),
+        error: ended.error.clone().unwrap_or_default(),
+        result_bytes: ended.result_bytes,
+        duration_ms: ended.duration.as_millis() as u64,
+        sandbox: String::new(),
+    }
+}
+
+/// The answer to `Outcome`.
+pub(crate) fn recalled(recall: Recall) -> v1::OutcomeResponse {
+    use v1::outcome_response::Found;
+    let (found, result) = match recall {
+        Recall::Running => (Found::Running(v1::StillRunning {}), Bytes::new()),
+        Recall::Absent => (Found::Absent(v1::Absent {}), Bytes::new()),
+        Recall::Ended(ended) => (Found::Ended(outcome(&ended)), ended.result.clone().unwrap_or_default()),
+    };
+    v1::OutcomeResponse { found: Some(found), result }
+}

@@ -1,0 +1,84 @@
+//! What an edge said of itself, in the form in which it is kept and shown.
+
+use gate::SkillFacts;
+use model::Class;
+use proto::v1::DescribeResponse;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What an edge said of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Described {
+    pub(crate) version: String,
+    pub(crate) hostname: String,
+    pub(crate) os: String,
+    pub(crate) kernel: String,
+    pub(crate) arch: String,
+    pub(crate) instance_id: String,
+    pub(crate) boot_id: String,
+    pub(crate) systemd: bool,
+    pub(crate) journal: bool,
+    pub(crate) frozen: bool,
+    pub(crate) notes: Vec<String>,
+    pub(crate) skills: Vec<DescribedSkill>,
+}
+
+/// One skill of an edge. Name and schema are in the manager's own catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DescribedSkill {
+    pub(crate) key: String,
+    pub(crate) class: Class,
+    pub(crate) definition_hash: String,
+    pub(crate) unmet: Vec<String>,
+    pub(crate) source: String,
+}
+
+/// Texts of an edge are shown to people and models: they are kept short.
+const MAX_TEXT_CHARS: usize = 200;
+const MAX_SKILLS: usize = 512;
+const MAX_NOTES: usize = 32;
+
+impl From<DescribeResponse> for Described {
+    fn from(said: DescribeResponse) -> Self {
+        let skills = said.skills.into_iter().take(MAX_SKILLS).map(|skill| DescribedSkill {
+            key: short(&skill.key),
+            // An edge that doesn't say how harmless a skill is gets the strictest reading.
+            class: skill.class.parse().unwrap_or(Class::Dangerous),
+            definition_hash: short(&skill.definition_hash),
+            unmet: skill.unmet.iter().take(MAX_NOTES).map(|text| short(text)).collect(),
+            source: short(&skill.source),
+        });
+        Self {
+            version: short(&said.version),
+            hostname: short(&said.hostname),
+            os: short(&said.os),
+            kernel: short(&said.kernel),
+            arch: short(&said.arch),
+            instance_id: short(&said.instance_id),
+            boot_id: short(&said.boot_id),
+            systemd: said.systemd,
+            journal: said.journal,
+            frozen: said.frozen,
+            notes: said.notes.iter().take(MAX_NOTES).map(|text| short(text)).collect(),
+            skills: skills.collect(),
+        }
+    }
+}
+
+impl Described {
+    /// The skills as the gate wants them.
+    pub(crate) fn facts(&self) -> BTreeMap<String, SkillFacts> {
+        let facts = |skill: &DescribedSkill| SkillFacts {
+            class: skill.class,
+            definition_hash: skill.definition_hash.clone(),
+            unmet: skill.unmet.clone(),
+        };
+        self.skills.iter().map(|skill| (skill.key.clone(), facts(skill))).collect()
+    }
+}
+
+/// One line of printable text.
+pub(crate) fn short(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(MAX_TEXT_CHARS).collect()
+}
