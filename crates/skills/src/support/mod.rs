@@ -13,4 +13,5 @@ pub(crate) mod net;
 pub(crate) mod pattern;
 pub(crate) mod real_host;
 pub(crate) mod registry;
+pub(crate) mod systemd;
 pub(crate) mod when;
