@@ -53,7 +53,11 @@ impl Messages {
 
 impl Provider for Messages {
     fn label(&self) -> ModelLabel {
-        ModelLabel { provider: self.endpoint.name.clone(), model: self.endpoint.model.clone(), builtin: false }
+        ModelLabel {
+            provider: self.endpoint.name.clone(),
+            model: self.endpoint.model.clone(),
+            builtin: false,
+        }
     }
 
     fn stream(
@@ -67,12 +71,14 @@ impl Provider for Messages {
 }
 
 fn body(model: &str, request: &ModelRequest) -> Value {
-    let max_tokens = if request.max_output_tokens > 0 { request.max_output_tokens } else { DEFAULT_MAX_TOKENS };
+    let max_tokens =
+        if request.max_output_tokens > 0 { request.max_output_tokens } else { DEFAULT_MAX_TOKENS };
     let mut body = json!({
         "model": model, "max_tokens": max_tokens, "stream": true, "messages": messages(&request.messages),
     });
     if !request.system.is_empty() {
-        body["system"] = json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
+        body["system"] =
+            json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
     }
     // Tools stay listed where they may not be called: the history's calls are invalid without them.
     if !request.tools.is_empty() {
@@ -110,7 +116,8 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
     match message {
         Message::User { text } => ("user", text_block(text).into_iter().collect()),
         Message::Assistant { text, calls, provider_data } => {
-            let mut blocks: Vec<Value> = provider_data.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
+            let mut blocks: Vec<Value> =
+                provider_data.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
             blocks.extend(text_block(text.trim_end()));
             blocks.extend(calls.iter().map(|call| {
                 json!({"type": "tool_use", "id": call.id, "name": call.name, "input": shown_arguments(call)})
@@ -119,8 +126,7 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
         }
         Message::Tool { call_id, content, is_error, .. } => {
             let content = if content.trim().is_empty() { "(nothing)" } else { content };
-            let block =
-                json!({"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": is_error});
+            let block = json!({"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": is_error});
             ("user", vec![block])
         }
     }
@@ -153,8 +159,9 @@ impl Decoder for MessagesDecoder {
         if event.data.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let data = serde_json::from_str::<Value>(&event.data)
-            .map_err(|error| LlmError::Protocol(format!("a piece of the answer is not valid JSON: {error}")))?;
+        let data = serde_json::from_str::<Value>(&event.data).map_err(|error| {
+            LlmError::Protocol(format!("a piece of the answer is not valid JSON: {error}"))
+        })?;
         let kind = data.get("type").and_then(Value::as_str).unwrap_or(&event.name);
         let mut out = Vec::new();
         match kind {
@@ -163,7 +170,9 @@ impl Decoder for MessagesDecoder {
                     self.read_usage(message);
                 }
             }
-            "content_block_start" => self.begin_block(index_of(&data), data.get("content_block"), &mut out)?,
+            "content_block_start" => {
+                self.begin_block(index_of(&data), data.get("content_block"), &mut out)?
+            }
             "content_block_delta" => {
                 if let Some(delta) = data.get("delta") {
                     self.read_delta(index_of(&data), delta, &mut out)?;
@@ -192,7 +201,9 @@ impl Decoder for MessagesDecoder {
         }
         self.read_usage(document);
         let mut out = Vec::new();
-        for (index, block) in document.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        for (index, block) in
+            document.get("content").and_then(Value::as_array).into_iter().flatten().enumerate()
+        {
             self.begin_block(i64::try_from(index).unwrap_or(i64::MAX), Some(block), &mut out)?;
         }
         self.read_finish(document);
@@ -210,7 +221,9 @@ impl Decoder for MessagesDecoder {
 
     fn finish(&mut self) -> Result<Completion, LlmError> {
         if !self.done {
-            return Err(LlmError::Protocol("the answer ended before the server said that it was done".to_owned()));
+            return Err(LlmError::Protocol(
+                "the answer ended before the server said that it was done".to_owned(),
+            ));
         }
         let calls = std::mem::take(&mut self.calls);
         let finish = match self.finish.unwrap_or_default() {
@@ -252,7 +265,9 @@ impl MessagesDecoder {
                 self.begun += 1;
                 let key = self.begun;
                 // An empty object here only announces that the arguments follow.
-                let input = block.get("input").filter(|input| input.as_object().is_none_or(|fields| !fields.is_empty()));
+                let input = block
+                    .get("input")
+                    .filter(|input| input.as_object().is_none_or(|fields| !fields.is_empty()));
                 let piece = Piece {
                     index: Some(key),
                     id: block.get("id").and_then(Value::as_str),
@@ -285,7 +300,11 @@ impl MessagesDecoder {
                     self.add_piece(&piece, out)?;
                 }
                 Some(Kind::Other) => {}
-                _ => return Err(LlmError::Protocol("arguments came without the call that they are for".to_owned())),
+                _ => {
+                    return Err(LlmError::Protocol(
+                        "arguments came without the call that they are for".to_owned(),
+                    ));
+                }
             },
             "thinking_delta" => {
                 let thought = text_of("thinking");
@@ -341,7 +360,8 @@ impl MessagesDecoder {
         let Some(usage) = holder.get("usage").filter(|usage| usage.is_object()) else { return };
         let count = |field: &str| usage.get(field).and_then(Value::as_u64);
         if let Some(fresh) = count("input_tokens") {
-            let cached = count("cache_creation_input_tokens").unwrap_or(0) + count("cache_read_input_tokens").unwrap_or(0);
+            let cached = count("cache_creation_input_tokens").unwrap_or(0)
+                + count("cache_read_input_tokens").unwrap_or(0);
             self.usage.input_tokens = fresh + cached;
         }
         if let Some(written) = count("output_tokens") {

@@ -47,7 +47,8 @@ impl Partial {
     /// Whether nothing can be missing from the arguments.
     fn is_whole(&self) -> bool {
         self.object.is_some()
-            || (!self.text.trim().is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&self.text).is_ok())
+            || (!self.text.trim().is_empty()
+                && serde_json::from_str::<serde::de::IgnoredAny>(&self.text).is_ok())
     }
 
     fn append(&mut self, arguments: &Value) -> Result<(), LlmError> {

@@ -68,7 +68,9 @@ impl Classify for LlmError {
         match self {
             Self::RateLimited { .. } | Self::Quota(_) => ErrorKind::TooMany,
             Self::ContextTooLong(_) | Self::ContentFilter(_) | Self::BadRequest(_) => ErrorKind::Invalid,
-            Self::Auth(_) | Self::Overloaded { .. } | Self::Network(_) | Self::Protocol(_) => ErrorKind::Unavailable,
+            Self::Auth(_) | Self::Overloaded { .. } | Self::Network(_) | Self::Protocol(_) => {
+                ErrorKind::Unavailable
+            }
             Self::Cancelled => ErrorKind::Conflict,
         }
     }

@@ -40,8 +40,20 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An endpoint with the usual limits.
-    pub fn new(name: impl Into<String>, base_url: Url, api_key: Option<SecretString>, model: impl Into<String>) -> Self {
-        Self { name: name.into(), base_url, api_key, model: model.into(), timeouts: Timeouts::default(), retries: 2 }
+    pub fn new(
+        name: impl Into<String>,
+        base_url: Url,
+        api_key: Option<SecretString>,
+        model: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            base_url,
+            api_key,
+            model: model.into(),
+            timeouts: Timeouts::default(),
+            retries: 2,
+        }
     }
 
     /// The address of an operation. A base without a path gets the version, as people leave it out.
@@ -151,7 +163,8 @@ pub(crate) async fn open(
 }
 
 async fn try_open(request: &RequestBuilder, endpoint: &Endpoint) -> Result<Answer, LlmError> {
-    let request = request.try_clone().ok_or_else(|| LlmError::Network("the request can't be repeated".to_owned()))?;
+    let request =
+        request.try_clone().ok_or_else(|| LlmError::Network("the request can't be repeated".to_owned()))?;
     let limits = endpoint.timeouts;
     let too_late = |_| LlmError::Network(format!("no answer within {} s", limits.first_byte.as_secs_f32()));
     let work = async {

@@ -21,6 +21,6 @@ mod types;
 pub use error::LlmError;
 pub use http::{Endpoint, Timeouts};
 pub use types::{
-    BadArguments, Completion, Finish, HostRef, Message, ModelEvent, ModelLabel, ModelRequest, Provider, ToolCall,
-    Usage,
+    BadArguments, Completion, Finish, HostRef, Message, ModelEvent, ModelLabel, ModelRequest, Provider,
+    ToolCall, Usage,
 };

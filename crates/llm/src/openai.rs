@@ -5,7 +5,8 @@ use crate::http::{self, Endpoint};
 use crate::sse::Event;
 use crate::stream::{self, Decoder, append_text, error_in_stream};
 use crate::{
-    Completion, Finish, LlmError, Message, ModelEvent, ModelLabel, ModelRequest, Provider, ToolCall, Usage, schema,
+    Completion, Finish, LlmError, Message, ModelEvent, ModelLabel, ModelRequest, Provider, ToolCall, Usage,
+    schema,
 };
 use futures::stream::BoxStream;
 use reqwest::Client;
@@ -40,7 +41,11 @@ impl ChatCompletions {
         let is_openai = endpoint.base_url.host_str().is_some_and(|host| host.ends_with("openai.com"));
         let dialect =
             Dialect { stream_options: AtomicBool::new(true), completion_tokens: AtomicBool::new(is_openai) };
-        Ok(Self { client: http::client(&endpoint)?, endpoint: Arc::new(endpoint), dialect: Arc::new(dialect) })
+        Ok(Self {
+            client: http::client(&endpoint)?,
+            endpoint: Arc::new(endpoint),
+            dialect: Arc::new(dialect),
+        })
     }
 
     async fn open(self, request: ModelRequest, cancel: CancellationToken) -> Result<http::Answer, LlmError> {
@@ -73,7 +78,11 @@ impl Dialect {
 
 impl Provider for ChatCompletions {
     fn label(&self) -> ModelLabel {
-        ModelLabel { provider: self.endpoint.name.clone(), model: self.endpoint.model.clone(), builtin: false }
+        ModelLabel {
+            provider: self.endpoint.name.clone(),
+            model: self.endpoint.model.clone(),
+            builtin: false,
+        }
     }
 
     fn stream(
@@ -97,8 +106,11 @@ fn body(model: &str, request: &ModelRequest, dialect: &Dialect) -> Value {
         body["stream_options"] = json!({"include_usage": true});
     }
     if request.max_output_tokens > 0 {
-        let field =
-            if dialect.completion_tokens.load(Ordering::Relaxed) { "max_completion_tokens" } else { "max_tokens" };
+        let field = if dialect.completion_tokens.load(Ordering::Relaxed) {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
         body[field] = json!(request.max_output_tokens);
     }
     // Not every server heeds `tool_choice: none`, so a model that may not call isn't told of tools.
@@ -119,7 +131,9 @@ fn body(model: &str, request: &ModelRequest, dialect: &Dialect) -> Value {
 fn message(message: &Message) -> Value {
     match message {
         Message::User { text } => json!({"role": "user", "content": text}),
-        Message::Assistant { text, calls, .. } if calls.is_empty() => json!({"role": "assistant", "content": text}),
+        Message::Assistant { text, calls, .. } if calls.is_empty() => {
+            json!({"role": "assistant", "content": text})
+        }
         Message::Assistant { text, calls, .. } => {
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             json!({"role": "assistant", "content": content, "tool_calls": calls.iter().map(call).collect::<Vec<_>>()})
@@ -162,8 +176,9 @@ impl Decoder for ChatDecoder {
         if data.is_empty() {
             return Ok(Vec::new());
         }
-        let chunk = serde_json::from_str::<Value>(data)
-            .map_err(|error| LlmError::Protocol(format!("a piece of the answer is not valid JSON: {error}")))?;
+        let chunk = serde_json::from_str::<Value>(data).map_err(|error| {
+            LlmError::Protocol(format!("a piece of the answer is not valid JSON: {error}"))
+        })?;
         if event.name == "error" || chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(error_in_stream(&chunk));
         }
@@ -203,7 +218,9 @@ impl Decoder for ChatDecoder {
 
     fn finish(&mut self) -> Result<Completion, LlmError> {
         if !self.is_whole() {
-            return Err(LlmError::Protocol("the answer ended before the server said that it was done".to_owned()));
+            return Err(LlmError::Protocol(
+                "the answer ended before the server said that it was done".to_owned(),
+            ));
         }
         let calls = std::mem::take(&mut self.calls);
         // Some servers say `stop` though they call; what is there counts, not what they call it.
@@ -232,7 +249,9 @@ fn first_choice(chunk: &Value) -> Option<&Value> {
 impl ChatDecoder {
     fn read_delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) -> Result<(), LlmError> {
         for field in ["reasoning_content", "reasoning"] {
-            if let Some(thought) = delta.get(field).and_then(Value::as_str).filter(|thought| !thought.is_empty()) {
+            if let Some(thought) =
+                delta.get(field).and_then(Value::as_str).filter(|thought| !thought.is_empty())
+            {
                 out.push(ModelEvent::ReasoningDelta(thought.to_owned()));
                 break;
             }
@@ -276,7 +295,9 @@ impl ChatDecoder {
     }
 
     fn read_finish(&mut self, choice: &Value) {
-        if let Some(word) = choice.get("finish_reason").and_then(Value::as_str).filter(|word| !word.is_empty()) {
+        if let Some(word) =
+            choice.get("finish_reason").and_then(Value::as_str).filter(|word| !word.is_empty())
+        {
             self.finish = Some(match word {
                 "length" | "max_tokens" => Finish::Length,
                 "content_filter" => Finish::ContentFilter,
@@ -289,7 +310,8 @@ impl ChatDecoder {
     fn read_usage(&mut self, chunk: &Value) {
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
             let count = |field: &str| usage.get(field).and_then(Value::as_u64).unwrap_or(0);
-            self.usage = Usage { input_tokens: count("prompt_tokens"), output_tokens: count("completion_tokens") };
+            self.usage =
+                Usage { input_tokens: count("prompt_tokens"), output_tokens: count("completion_tokens") };
         }
     }
 }

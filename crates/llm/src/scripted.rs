@@ -150,7 +150,9 @@ impl ScriptedServer {
         let answers: Mutex<VecDeque<Answer>> = Mutex::new(answers.into_iter().collect());
         Self::start(move |_| {
             let next = answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            next.unwrap_or_else(|| Answer::refusal(400, &json!({"error": {"message": "the script is at its end"}})))
+            next.unwrap_or_else(|| {
+                Answer::refusal(400, &json!({"error": {"message": "the script is at its end"}}))
+            })
         })
         .await
     }
@@ -290,22 +292,32 @@ pub fn anthropic(text: &str, calls: &[(String, Value)]) -> String {
     if !text.is_empty() {
         send("content_block_start", json!({"index": index, "content_block": {"type": "text", "text": ""}}));
         for word in text.split_inclusive(' ') {
-            send("content_block_delta", json!({"index": index, "delta": {"type": "text_delta", "text": word}}));
+            send(
+                "content_block_delta",
+                json!({"index": index, "delta": {"type": "text_delta", "text": word}}),
+            );
         }
         send("content_block_stop", json!({"index": index}));
         index += 1;
     }
     for (name, args) in calls {
-        let block = json!({"type": "tool_use", "id": format!("toolu_scripted_{index}"), "name": name, "input": {}});
+        let block =
+            json!({"type": "tool_use", "id": format!("toolu_scripted_{index}"), "name": name, "input": {}});
         send("content_block_start", json!({"index": index, "content_block": block}));
         for piece in ["", &args.to_string()] {
-            send("content_block_delta", json!({"index": index, "delta": {"type": "input_json_delta", "partial_json": piece}}));
+            send(
+                "content_block_delta",
+                json!({"index": index, "delta": {"type": "input_json_delta", "partial_json": piece}}),
+            );
         }
         send("content_block_stop", json!({"index": index}));
         index += 1;
     }
     let reason = if calls.is_empty() { "end_turn" } else { "tool_use" };
-    send("message_delta", json!({"delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 5}}));
+    send(
+        "message_delta",
+        json!({"delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 5}}),
+    );
     send("message_stop", json!({}));
     out
 }

@@ -73,7 +73,8 @@ impl Parser {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8(line)
             .map_err(|_| LlmError::Protocol("the stream holds bytes that are not UTF-8".to_owned()))?;
-        let line = if self.past_start { line.as_str() } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
+        let line =
+            if self.past_start { line.as_str() } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
         self.past_start = true;
         if line.is_empty() {
             self.end_event(events);

@@ -113,8 +113,11 @@ impl<D: Decoder> Driver<D> {
             Stage::Over => {}
             Stage::Opening(opening) => {
                 let answer = opening.await?;
-                self.stage =
-                    if answer.is_json() { Stage::Document(answer, Vec::new()) } else { Stage::Reading(answer) };
+                self.stage = if answer.is_json() {
+                    Stage::Document(answer, Vec::new())
+                } else {
+                    Stage::Reading(answer)
+                };
             }
             Stage::Reading(answer) => {
                 let bytes = match answer.next(&self.cancel).await {
@@ -136,8 +139,9 @@ impl<D: Decoder> Driver<D> {
                 }
                 Some(bytes) => body.extend_from_slice(&bytes),
                 None => {
-                    let document = serde_json::from_slice::<Value>(body)
-                        .map_err(|error| LlmError::Protocol(format!("the answer is not valid JSON: {error}")))?;
+                    let document = serde_json::from_slice::<Value>(body).map_err(|error| {
+                        LlmError::Protocol(format!("the answer is not valid JSON: {error}"))
+                    })?;
                     self.stage = Stage::Over;
                     self.ready.extend(self.decoding.decoder.whole(&document)?);
                     self.ready.push_back(ModelEvent::Completed(self.decoding.decoder.finish()?));
@@ -154,8 +158,12 @@ pub(crate) fn run<D: Decoder>(
     decoder: D,
     cancel: CancellationToken,
 ) -> BoxStream<'static, Result<ModelEvent, LlmError>> {
-    let driver =
-        Driver { stage: Stage::Opening(opening), decoding: Decoding::new(decoder), ready: VecDeque::new(), cancel };
+    let driver = Driver {
+        stage: Stage::Opening(opening),
+        decoding: Decoding::new(decoder),
+        ready: VecDeque::new(),
+        cancel,
+    };
     stream::unfold(driver, |mut driver| async move { driver.next().await.map(|item| (item, driver)) }).boxed()
 }
 

@@ -47,13 +47,15 @@ async fn ask(provider: &dyn Provider) -> Result<(String, Completion), LlmError> 
 #[tokio::test]
 async fn text_and_calls_arrive_in_both_formats() {
     let calls = vec![("x".to_owned(), json!({"n": "é"})), ("y".to_owned(), json!({}))];
-    let server = ScriptedServer::start(move |_| Answer::Say { text: "Let me look.".to_owned(), calls: calls.clone() })
-        .await
-        .unwrap();
+    let server =
+        ScriptedServer::start(move |_| Answer::Say { text: "Let me look.".to_owned(), calls: calls.clone() })
+            .await
+            .unwrap();
     for provider in both(&server) {
         let (said, completion) = ask(provider.as_ref()).await.unwrap();
         assert_eq!(said, "Let me look.");
-        let calls: Vec<_> = completion.calls.iter().map(|call| (call.name.as_str(), call.args.clone())).collect();
+        let calls: Vec<_> =
+            completion.calls.iter().map(|call| (call.name.as_str(), call.args.clone())).collect();
         assert_eq!(calls, [("x", Ok(json!({"n": "é"}))), ("y", Ok(json!({})))]);
         assert_eq!(completion.usage.input_tokens, 10);
     }
@@ -68,7 +70,11 @@ async fn text_and_calls_arrive_in_both_formats() {
 async fn bytes_that_trickle_in_make_no_difference() {
     let server = ScriptedServer::start(|seen| {
         let calls = [("x".to_owned(), json!({"n": "한국어"}))];
-        let body = if seen.is_anthropic() { scripted::anthropic("좋아요", &calls) } else { scripted::openai("좋아요", &calls) };
+        let body = if seen.is_anthropic() {
+            scripted::anthropic("좋아요", &calls)
+        } else {
+            scripted::openai("좋아요", &calls)
+        };
         Answer::Raw(Raw { pieces: body.bytes().map(|byte| vec![byte]).collect(), ..Raw::default() })
     })
     .await
@@ -84,7 +90,11 @@ async fn bytes_that_trickle_in_make_no_difference() {
 async fn a_connection_cut_in_the_answer_is_an_error_and_is_not_tried_again() {
     let server = ScriptedServer::start(|seen| {
         let calls = [("x".to_owned(), json!({"n": 1}))];
-        let body = if seen.is_anthropic() { scripted::anthropic("a", &calls) } else { scripted::openai("a", &calls) };
+        let body = if seen.is_anthropic() {
+            scripted::anthropic("a", &calls)
+        } else {
+            scripted::openai("a", &calls)
+        };
         let half = body.find(r#"\"n\""#).unwrap();
         Answer::Raw(Raw { pieces: vec![body.as_bytes()[..half].to_vec()], end: End::Cut, ..Raw::default() })
     })
@@ -114,8 +124,9 @@ async fn what_may_pass_is_asked_again_where_nothing_had_arrived() {
             ..Raw::default()
         })
     };
-    let server =
-        ScriptedServer::with_answers([overloaded(429), overloaded(529), Answer::text("at last")]).await.unwrap();
+    let server = ScriptedServer::with_answers([overloaded(429), overloaded(529), Answer::text("at last")])
+        .await
+        .unwrap();
     assert_eq!(ask(openai(&server).as_ref()).await.unwrap().0, "at last");
     assert_eq!(server.seen().len(), 3);
 }
@@ -134,7 +145,8 @@ async fn refusals_have_types_and_never_show_the_key() {
         (302, "elsewhere", "", "BadRequest"),
         (503, "down", "", "Overloaded"),
     ] {
-        let server = ScriptedServer::start(move |_| Answer::refusal(status, &refusal(message, code))).await.unwrap();
+        let server =
+            ScriptedServer::start(move |_| Answer::refusal(status, &refusal(message, code))).await.unwrap();
         for mut endpoint in [endpoint(&server)] {
             endpoint.retries = 0;
             let error = ask(&ChatCompletions::new(endpoint).unwrap()).await.unwrap_err();

@@ -52,7 +52,11 @@ fn finish(reason: &str) -> String {
 
 fn table() -> Vec<(&'static str, String, Value)> {
     vec![
-        ("plain text", start() + &text(0, "It is 좋아요 ✓") + &finish("end_turn"), json!(["stop", "It is 좋아요 ✓", []])),
+        (
+            "plain text",
+            start() + &text(0, "It is 좋아요 ✓") + &finish("end_turn"),
+            json!(["stop", "It is 좋아요 ✓", []]),
+        ),
         (
             "text and parallel calls",
             start()
@@ -140,7 +144,10 @@ fn table() -> Vec<(&'static str, String, Value)> {
                 + ": comment\n\n"
                 + &event("ping", json!({}))
                 + &event("x_unknown", json!({"x": 1}))
-                + &begin(0, &json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}))
+                + &begin(
+                    0,
+                    &json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
+                )
                 + &json_piece(0, "{\"q\":1}")
                 + &end(0)
                 + &begin(1, &json!({"type": "text", "text": ""}))
@@ -170,7 +177,8 @@ fn every_way_of_answering_comes_to_the_same_however_it_is_cut() {
 
 #[test]
 fn a_stream_cut_short_never_yields_other_calls() {
-    let stream = scripted::anthropic("a b", &[("x".to_owned(), json!({"n": "é"})), ("y".to_owned(), json!({}))]);
+    let stream =
+        scripted::anthropic("a b", &[("x".to_owned(), json!({"n": "é"})), ("y".to_owned(), json!({}))]);
     truncate::<MessagesDecoder>("scripted", stream.as_bytes());
 }
 

@@ -22,8 +22,9 @@ const DONE: &str = "data: [DONE]\n\n";
 fn table() -> Vec<(&'static str, String, Value)> {
     let function = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
     let two_pieces_of = |index: i64| {
-        piece(&json!({"index": index, "id": format!("c{index}"), "function": function("load", json!("{\"edge_"))}))
-            + &piece(&json!({"index": index, "function": {"arguments": "id\":1}"}}))
+        piece(
+            &json!({"index": index, "id": format!("c{index}"), "function": function("load", json!("{\"edge_"))}),
+        ) + &piece(&json!({"index": index, "function": {"arguments": "id\":1}"}}))
     };
     vec![
         (
@@ -155,7 +156,11 @@ fn table() -> Vec<(&'static str, String, Value)> {
                 + DONE,
             json!(["length", "hm", []]),
         ),
-        ("withheld", delta(&json!({"content": "I"})) + &finish("content_filter") + DONE, json!(["filter", "I", []])),
+        (
+            "withheld",
+            delta(&json!({"content": "I"})) + &finish("content_filter") + DONE,
+            json!(["filter", "I", []]),
+        ),
         (
             "the form before tool_calls",
             delta(&json!({"function_call": {"name": "x", "arguments": "{\"n\""}}))
@@ -164,7 +169,11 @@ fn table() -> Vec<(&'static str, String, Value)> {
                 + DONE,
             json!(["calls", "", ["x {\"n\":1}"]]),
         ),
-        ("no [DONE], but a finish", delta(&json!({"content": "hi"})) + &finish("stop"), json!(["stop", "hi", []])),
+        (
+            "no [DONE], but a finish",
+            delta(&json!({"content": "hi"})) + &finish("stop"),
+            json!(["stop", "hi", []]),
+        ),
         (
             "[DONE] without its blank line",
             delta(&json!({"content": "hi"})) + &finish("stop") + "data: [DONE]",
@@ -188,14 +197,14 @@ fn table() -> Vec<(&'static str, String, Value)> {
         ("a chunk that is not JSON", "data: {\"choices\":[\n\n".to_owned(), json!("Protocol")),
         (
             "unknown events, comments and odd chunks",
-            ": OPENROUTER PROCESSING\n\nevent: x.unknown\ndata: {\"x\":1}\n\ndata: {}\n\ndata: 7\n\ndata:\n\n".to_owned()
+            ": OPENROUTER PROCESSING\n\nevent: x.unknown\ndata: {\"x\":1}\n\ndata: {}\n\ndata: 7\n\ndata:\n\n"
+                .to_owned()
                 + "data: {\"choices\":[],\"prompt_filter_results\":[]}\n\n"
                 + &delta(&json!({"content": null, "audio": 1}))
                 + &delta(&json!({"content": "hi", "reasoning_content": "hmm"}))
                 + "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\n\n"
                 + &finish("stop")
-                + DONE
-                + "data: not read any more\n\n",
+                + DONE + "data: not read any more\n\n",
             json!(["stop", "hi", []]),
         ),
     ]
