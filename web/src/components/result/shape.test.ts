@@ -32,6 +32,7 @@ describe("the shape of a result", () => {
     expect(formatValue("pid", 12345).text).toBe("12345");
     expect(labelOf("used_bytes")).toBe("Used");
     expect(labelOf("bytes")).toBe("Bytes");
+    expect(labelOf("cpu_time_ms")).toBe("CPU time");
   });
 
   it("tells the gist of arguments", () => {

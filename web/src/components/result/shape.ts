@@ -97,12 +97,38 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
   return { text: JSON.stringify(value), numeric: false };
 }
 
+const ABBREVIATIONS: Record<string, string> = Object.fromEntries(
+  [
+    "CPU",
+    "PSI",
+    "IO",
+    "TCP",
+    "UDP",
+    "DNS",
+    "HTTP",
+    "TLS",
+    "TTL",
+    "IP",
+    "PID",
+    "UID",
+    "GID",
+    "URL",
+    "OS",
+    "RSS",
+    "ID",
+  ].map((word) => [word.toLowerCase(), word]),
+);
+
 /** The label without the unit that the value already shows. */
 export function labelOf(key: string): string {
   const bare = key.replace(/_(bytes|ms|millis|seconds|secs|percent|pct)$/, (_, unit: string) =>
     unit.startsWith("p") ? "_%" : "",
   );
-  const words = (bare || key).replaceAll("_", " ").trim();
+  const words = (bare || key)
+    .split("_")
+    .filter(Boolean)
+    .map((word) => ABBREVIATIONS[word.toLowerCase()] ?? word)
+    .join(" ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -177,7 +177,11 @@ function SessionChat({ sessionId }: { sessionId: string }) {
   const session = sessions?.find((each) => each.id === sessionId);
   const { open, turns } = chat;
   return (
-    <Columns current={sessionId} title={session?.title || "Chat"} context={<ContextPanel turns={turns} />}>
+    <Columns
+      current={sessionId}
+      title={session?.title || "Chat"}
+      context={<ContextPanel turns={turns} session={session} />}
+    >
       {open?.status === "failed" ? (
         <div className="flex-1">
           <Failed

@@ -1,13 +1,17 @@
 /** Beside the conversation: hosts in play, the calls of the last turn, what it cost. */
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { hostsQuery } from "../../api/queries";
+import { api, messageOf } from "../../api/client";
+import { hostsQuery, modelsQuery, sessionsQuery } from "../../api/queries";
+import type { Session } from "../../api/types";
+import { Select } from "../../components/Field";
+import { toast } from "../../components/toasts";
 import { ClassIcon, HostStateWord, StateWord } from "../../components/Words";
 import type { Turn } from "../../events/reducer";
 import { formatNumber } from "../../lib/format";
 
-export function ContextPanel({ turns }: { turns: Turn[] }) {
+export function ContextPanel({ turns, session }: { turns: Turn[]; session: Session | undefined }) {
   const hosts = useQuery(hostsQuery).data ?? [];
   const last = turns.at(-1);
   const calls = last ? Object.values(last.calls) : [];
@@ -63,8 +67,9 @@ export function ContextPanel({ turns }: { turns: Turn[] }) {
         </ul>
       </Section>
       <Section title="Model and cost">
+        {session && <ModelChoice session={session} />}
         <dl className="grid grid-cols-[1fr_auto] gap-y-1">
-          <dt className="text-muted">Model</dt>
+          <dt className="text-muted">Last answer by</dt>
           <dd className="text-right">{modelWord(last)}</dd>
           <dt className="text-muted">Tokens, this turn</dt>
           <dd className="num">
@@ -86,6 +91,35 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
       <h2 className="mb-2 text-12 font-medium text-muted">{title}</h2>
       {children}
     </section>
+  );
+}
+
+/** Which model this chat uses from its next turn on. */
+function ModelChoice({ session }: { session: Session }) {
+  const client = useQueryClient();
+  const models = useQuery(modelsQuery).data ?? [];
+  const choose = useMutation({
+    mutationFn: (model: string | null) => api.updateSession(session.id, { model }),
+    onSuccess: () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onError: (error) => toast(messageOf(error), "error"),
+  });
+  if (models.length < 2) return null;
+  const fallback = models.find((model) => model.default)?.name;
+  return (
+    <Select
+      aria-label="Model of this chat"
+      className="mb-2"
+      disabled={choose.isPending}
+      value={session.model ?? ""}
+      onChange={(event) => choose.mutate(event.target.value || null)}
+    >
+      <option value="">The default{fallback ? `: ${fallback}` : ""}</option>
+      {models.map((model) => (
+        <option key={model.name} value={model.name}>
+          {model.name}
+        </option>
+      ))}
+    </Select>
   );
 }
 
