@@ -7,6 +7,7 @@ pub mod v1 {
         unused_qualifications,
         clippy::all,
         clippy::unwrap_used,
+        clippy::allow_attributes_without_reason,
         reason = "generated code"
     )]
     tonic::include_proto!("steadyhand.v1");

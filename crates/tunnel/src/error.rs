@@ -334,3 +334,63 @@ fn explain_alert(alert: Alert, at: &Circumstances<'_>) -> TunnelError {
         (other, _) => TunnelError::Tls { address, reason: format!("it answered {other:?}") },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::DateTime;
+    use rustls::pki_types::CertificateDer;
+
+    fn at(secs: i64) -> Timestamp {
+        DateTime::from_timestamp(secs, 0).unwrap()
+    }
+
+    /// What an edge whose certificate is valid from 100 to 200 says about an alert at `now`.
+    fn said(alert: Alert, now: i64) -> String {
+        let own = CertificateFacts {
+            name: None,
+            names: Vec::new(),
+            serial: "1".to_owned(),
+            not_before: at(100),
+            not_after: at(200),
+            for_clients_only: true,
+            for_servers_only: false,
+        };
+        let error = io::Error::other(rustls::Error::AlertReceived(alert));
+        let trust = Trust::Authority(CertificateDer::from(Vec::new()), "test".parse().unwrap());
+        let circumstances = Circumstances {
+            address: "m:1",
+            trust: &trust,
+            own: Some(&own),
+            presented: Presented::default(),
+            now: at(now),
+        };
+        explain(&error, &circumstances).to_string()
+    }
+
+    #[test]
+    fn one_alert_is_told_apart_by_the_edges_own_certificate() {
+        assert!(
+            said(Alert::CertificateExpired, 300)
+                .starts_with("this edge's certificate ran out at 1970-01-01 00:03:20")
+        );
+        assert!(said(Alert::CertificateExpired, 50).contains("is valid from 1970-01-01 00:01:40 UTC only"));
+        assert!(said(Alert::CertificateExpired, 150).ends_with("one of the two clocks is wrong"));
+    }
+
+    #[test]
+    fn every_alert_that_a_manager_sends_has_its_sentence() {
+        for (alert, sentence) in [
+            (Alert::CertificateRequired, "run `steadyhand-edge enroll` first"),
+            (Alert::UnknownCA, "doesn't know the authority"),
+            (Alert::BadCertificate, "it is not one of an edge of its deployment"),
+            (Alert::UnsupportedCertificate, "it is not one of an edge of its deployment"),
+            (Alert::NoApplicationProtocol, "not the tunnel's protocol"),
+            (Alert::ProtocolVersion, "doesn't offer TLS 1.3"),
+            (Alert::HandshakeFailure, "it answered HandshakeFailure"),
+        ] {
+            let said = said(alert, 150);
+            assert!(said.contains(sentence), "{alert:?}: {said}");
+        }
+    }
+}

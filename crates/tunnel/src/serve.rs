@@ -20,7 +20,7 @@ use tower_service::Service;
 const PENDING_RESETS: usize = 4096;
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// Serves `service` (a tonic `EdgeServer`) until the connection ends, and tells why it did. When `shutdown` is
+/// Serves `service` (a tonic `EdgeServer`, limited to [`proto::MAX_MESSAGE_BYTES`]) until the connection ends, and tells why it did. When `shutdown` is
 /// cancelled, no new calls are taken and those under way may finish within the drain limit.
 ///
 /// The futures of safe calls are dropped with the connection or when the manager cancels them. What has to outlive its
@@ -85,16 +85,12 @@ where
 pub(crate) fn why(error: &(dyn std::error::Error + 'static)) -> Ended {
     let mut cause = Some(error);
     while let Some(current) = cause {
-        if let Some(io) = current.downcast_ref::<io::Error>() {
-            if matches!(
-                io.kind(),
-                io::ErrorKind::UnexpectedEof
-                    | io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::BrokenPipe
-                    | io::ErrorKind::NotConnected
-            ) {
-                return Ended::ByPeer;
-            }
+        let closed = |kind| {
+            use io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected, UnexpectedEof};
+            matches!(kind, UnexpectedEof | ConnectionReset | BrokenPipe | NotConnected)
+        };
+        if current.downcast_ref::<io::Error>().is_some_and(|io| closed(io.kind())) {
+            return Ended::ByPeer;
         }
         cause = current.source();
     }

@@ -35,8 +35,9 @@ async fn a_thousand_immediate_cancels_leave_the_connection_up() {
     let edge = manager.connect(&identity, None).await;
 
     for _ in 0..1000 {
-        // Polled once: the request is on its way, and nobody waits for it.
-        assert!(execute(&edge.client, "forever", "").now_or_never().is_none());
+        // Polled once: the request is on its way, and nobody waits for it (the edge may have answered already).
+        let begun = execute(&edge.client, "forever", "").now_or_never();
+        assert!(!matches!(begun, Some(Err(_))), "{begun:?}");
     }
     let (answer, _) =
         within(PATIENCE, async { read_all(execute(&edge.client, "echo", "hi").await?).await }).await.unwrap();

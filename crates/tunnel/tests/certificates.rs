@@ -1,4 +1,5 @@
 //! Certificates that aren't good: both ends say precisely why.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! How connections end: half open, closed, drained, out of date.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! A manager's and an edge's ends over real TLS on loopback, with a small edge service behind them.
 #![allow(dead_code, unused_imports, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod edge_service;
 mod network;
