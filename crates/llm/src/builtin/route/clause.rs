@@ -74,7 +74,9 @@ fn segments(tokens: Vec<Token>) -> Vec<(Option<Token>, Vec<Token>)> {
         if token.is_break() || conjunction {
             pieces.push((Some(token), Vec::new()));
         } else {
-            let ends = token.kind == Kind::Hangul && is_connective(&token);
+            let listed = ["랑", "와", "과"].iter().any(|particle| token.text.ends_with(particle))
+                && !token.concepts.is_empty();
+            let ends = token.kind == Kind::Hangul && (is_connective(&token) || listed);
             if let Some((_, piece)) = pieces.last_mut() {
                 piece.push(token);
             }
@@ -113,7 +115,8 @@ fn stands_apart(so_far: &Clause, next: &Clause) -> bool {
     }
     if so_far.intent() != next.intent() {
         // "show nginx and redis logs", "cpu and memory hogs"
-        let only_names_before = bare_names(so_far) && so_far.facts.words <= 3;
+        let only_names_before =
+            bare_names(so_far) && so_far.facts.words <= 3 && !next.facts.any(&[Its, Show, Check, Tail, Read]);
         let refines = matches!((so_far.intent(), next.intent()), (Some(Intent::Load), Some(Intent::Processes)) if so_far.facts.words <= 3 && !so_far.facts.any(&[Load, Uptime]) && next.facts.words <= 3 && !next.facts.has(Process));
         let sorts = matches!((so_far.intent(), next.intent()), (Some(Intent::Processes), Some(Intent::Load)) if next.facts.words <= 2 && !next.facts.any(&[Load, Uptime]));
         let same_log = matches!(

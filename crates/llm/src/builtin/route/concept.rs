@@ -12,7 +12,7 @@ macro_rules! concepts {
 concepts! {
     // things
     Load, Cpu, Mem, Swap, Disk, Io, Fds, Net, Temp, Uptime, Process, Service, Log, Journal, Kernel, File, Config,
-    Port, Tcp, Dns, Record, Web, Cert, Host, Hosts, Fleet, Edge, Login, Oom, User, Label, Result, Redirect, Timeout, Server53,
+    Port, Tcp, Dns, Record, Web, Cert, Host, Hosts, Fleet, Edge, Login, Oom, User, Label, Mail, Database, Result, Redirect, Timeout, Server53,
     // severities
     Emerg, Alert, Crit, Error, Warn, Notice, Info, Debug,
     // looking
@@ -44,11 +44,6 @@ impl Concepts {
     pub(super) fn add(&mut self, concept: Concept) {
         let bit = concept as u32;
         if bit < 128 { self.0 |= 1 << bit } else { self.1 |= 1 << (bit - 128) }
-    }
-
-    pub(super) fn remove(&mut self, concept: Concept) {
-        let bit = concept as u32;
-        if bit < 128 { self.0 &= !(1 << bit) } else { self.1 &= !(1 << (bit - 128)) }
     }
 
     pub(super) fn merge(&mut self, other: Self) {

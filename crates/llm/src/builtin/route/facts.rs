@@ -50,6 +50,8 @@ pub(super) struct Unknown {
     pub(super) name: String,
     pub(super) at: usize,
     pub(super) after: Concepts,
+    /// What the word behind it means.
+    pub(super) before: Concepts,
 }
 
 /// Everything that a clause names.
@@ -317,7 +319,7 @@ impl Facts {
             push_new(&mut self.services, token.text.clone());
             return;
         }
-        if previous.is_some_and(|token| matches!(token.low.as_str(), "-u" | "--unit" | "unit=")) {
+        if previous.is_some_and(|token| matches!(token.low.as_str(), "-u" | "unit")) {
             push_new(&mut self.services, unit_of(token));
             return;
         }
@@ -365,17 +367,26 @@ impl Facts {
             self.place(tokens, at, token.text.clone(), PlaceKind::Host);
             return;
         }
-        let nameless = token.concepts.is_empty()
+        let nameless = !token.covered
+            && token.concepts.is_empty()
             && !token.corrected
             && low.len() > 1
+            && token::unit_milliseconds(low).is_none()
             && !lexicon::is_common(low)
             && !low.starts_with('-')
             && !USERS.contains(&low);
         if nameless
-            || token.concepts.is_empty() && beside(Service) && low.len() > 2 && !lexicon::is_common(low)
+            || !token.covered
+                && (token.concepts.is_empty()
+                    || token.concepts == Concepts::of(Unsupported)
+                        && next.is_some_and(|next| next.concepts.has(Service)))
+                && beside(Service)
+                && low.len() > 2
+                && !lexicon::is_common(low)
         {
             let after = previous.map_or_else(Concepts::default, |token| token.concepts);
-            self.unknown.push(Unknown { name: token.text.clone(), at, after });
+            let before = next.map_or_else(Concepts::default, |token| token.concepts);
+            self.unknown.push(Unknown { name: token.text.clone(), at, after, before });
         }
     }
 
@@ -385,6 +396,18 @@ impl Facts {
         for (korean, kind) in [("네임서버", "NS"), ("메일서버", "MX"), ("메일 서버", "MX")] {
             if text.starts_with(korean) && !tokens.iter().any(|other| other.kind == Kind::Ip) {
                 self.record_types.push(kind);
+            }
+        }
+        for (korean, system) in [
+            ("우분투", "ubuntu"),
+            ("데비안", "debian"),
+            ("리눅스", "linux"),
+            ("윈도우", "windows"),
+            ("센토스", "centos"),
+            ("페도라", "fedora"),
+        ] {
+            if text.starts_with(korean) {
+                self.os = Some(system);
             }
         }
         if text.starts_with("로컬호스트") {
@@ -543,6 +566,9 @@ fn names_all_hosts(tokens: &[Token]) -> bool {
                                 || next.concepts.has(Host)
                                     && matches!(token.low.as_str(), "each" | "every" | "all")
                         }))
+            || token.text == "전"
+                && !token.glued
+                && tokens.get(at + 1).is_some_and(|next| next.concepts.any(&[Host, Hosts]))
             || matches!(
                 token.text.as_str(),
                 "서버마다" | "호스트마다" | "서버별" | "호스트별" | "서버별로" | "호스트별로"
@@ -572,7 +598,13 @@ fn user_of(tokens: &[Token], facts: &Facts) -> Option<String> {
                     "the" | "user" | "by" | "to" | "as" | "owned" | "run" | "account" | "called" | "named"
                 )
             });
-            if let Some(name) = ahead.filter(|next| is_name(next)) {
+            let explicit = matches!(token.low.as_str(), "user" | "유저" | "사용자");
+            if let Some(name) = ahead.filter(|next| {
+                is_name(next)
+                    || explicit
+                        && next.kind == Kind::Word
+                        && !next.concepts.any(&[Process, Show, On, Of, Eat, Most])
+            }) {
                 return Some(name.text.clone());
             }
             if let Some(name) =
@@ -626,10 +658,11 @@ fn grep_of(tokens: &[Token], facts: &Facts) -> Option<String> {
             }) {
                 return Some(word.text.clone());
             }
-            if let Some(word) = tokens[..at]
-                .iter()
-                .rev()
-                .find(|word| word.kind == Kind::Hangul && word.concepts.any(&[Error, Warn]))
+            if !facts.paths.is_empty()
+                && let Some(word) = tokens[..at]
+                    .iter()
+                    .rev()
+                    .find(|word| word.kind == Kind::Hangul && word.concepts.any(&[Error, Warn]))
             {
                 return Some(if word.concepts.has(Error) { "error" } else { "warn" }.to_owned());
             }
@@ -676,6 +709,9 @@ fn grep_of(tokens: &[Token], facts: &Facts) -> Option<String> {
                         | "log"
                 ) || next.concepts.has(Grep) && next.low != "find");
             if skip {
+                continue;
+            }
+            if phrase.is_empty() && next.kind == Kind::Path {
                 continue;
             }
             let ends = next.is_break()

@@ -409,6 +409,7 @@ fn journal(scene: &Scene<'_>) -> Filled {
     }
     let journal = on_these(scene, &scene.hosts, "read_journal", list);
     let also_status = !units.is_empty()
+        && facts.grep.is_none()
         && !facts.has(Login)
         && (facts.has(Status) || facts.any(&[Why, Fail]) && !facts.any(&[Error, Show]))
         && !facts.has(Journal);
@@ -430,7 +431,11 @@ fn units_of(scene: &Scene<'_>) -> Vec<String> {
     if !facts.services.is_empty() {
         return facts.services.clone();
     }
-    if let Some(unknown) = likely_service(facts) {
+    let named = facts.unknown.iter().find(|unknown| {
+        unknown.after.any(&[Service, Of])
+            || unknown.before.any(&[Log, Journal, Service, Error, Warn]) && !unknown.after.any(&[On, From])
+    });
+    if let Some(unknown) = named.or_else(|| likely_service(facts).filter(|_| facts.any(&[Why, Status]))) {
         return vec![unknown.name.clone()];
     }
     let points_back = facts.has(Its)
@@ -572,12 +577,8 @@ fn process_name(scene: &Scene<'_>, user: Option<&str>) -> Option<String> {
 fn service(scene: &Scene<'_>) -> Filled {
     let facts = &scene.clause.facts;
     let tokens = &scene.clause.tokens;
-    if let Some(word) = tokens
-        .iter()
-        .find(|token| is_database_word(token))
-        .filter(|_| facts.services.is_empty() && facts.unknown.is_empty())
-    {
-        return Filled::Ask(talk::ask(&Question::WhichDatabase(word.text.clone()), scene.language));
+    if facts.has(Database) && facts.services.is_empty() && facts.unknown.is_empty() {
+        return Filled::Ask(talk::ask(&Question::WhichDatabase, scene.language));
     }
     let mut units = facts.services.clone();
     if units.is_empty() {
@@ -588,6 +589,10 @@ fn service(scene: &Scene<'_>) -> Filled {
         if !listing {
             units.extend(likely_service(facts).map(|unknown| unknown.name.clone()));
         }
+    }
+    if units.is_empty() && facts.has(Its) && scene.before.services.is_empty() && !facts.any(&[Service, Which])
+    {
+        return Filled::Ask(talk::ask(&Question::Service, scene.language));
     }
     if units.is_empty() && (facts.has(Its) || facts.has(Restarted))
         || units.is_empty() && scene.before.intent.is_none() && !scene.before.services.is_empty()
@@ -616,8 +621,12 @@ fn service(scene: &Scene<'_>) -> Filled {
             || token.text.ends_with("죽었어")
             || token.text.ends_with("니")
     }) || scene.text.trim_end().ends_with(['?', '？']);
-    let with_journal =
-        facts.has(Why) || facts.any(&[Fail]) && !yes_or_no && !asked && !facts.any(&[Check, Show, Status]);
+    let with_journal = facts.has(Why)
+        || facts.any(&[Fail])
+            && !yes_or_no
+            && !asked
+            && !facts.any(&[Show, Status])
+            && first_of(tokens, Fail) <= first_of(tokens, Check);
     if !with_journal {
         return status;
     }
@@ -632,10 +641,9 @@ fn service(scene: &Scene<'_>) -> Filled {
     chain(status, on_these(scene, &scene.hosts, "read_journal", journals))
 }
 
-fn is_database_word(token: &Token) -> bool {
-    matches!(token.low.as_str(), "database" | "databases" | "db" | "dbms")
-        || token.text.starts_with("데이터베이스")
-        || token.text.starts_with("디비")
+/// Where a meaning first occurs; behind everything if it doesn't.
+fn first_of(tokens: &[Token], concept: super::concept::Concept) -> usize {
+    tokens.iter().position(|token| token.concepts.has(concept)).unwrap_or(usize::MAX)
 }
 
 fn edges(scene: &Scene<'_>) -> Filled {
@@ -716,8 +724,8 @@ fn restart(scene: &Scene<'_>) -> Filled {
     {
         units.clone_from(&scene.before.services);
     }
-    if let Some(word) = tokens.iter().find(|token| is_database_word(token)).filter(|_| units.is_empty()) {
-        return Filled::Ask(talk::ask(&Question::WhichDatabase(word.text.clone()), scene.language));
+    if facts.has(Database) && units.is_empty() {
+        return Filled::Ask(talk::ask(&Question::WhichDatabase, scene.language));
     }
     if units.is_empty() {
         let host =

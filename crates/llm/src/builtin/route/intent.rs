@@ -112,7 +112,7 @@ fn tcp(facts: &Facts) -> i32 {
             numbers.ports.is_empty()
                 && facts.host_ports.is_empty()
                 && !numbers.bare.is_empty()
-                && facts.any(&[Open, Reach, Tcp]),
+                && facts.any(&[Open, Reach, Tcp, Offline, Online]),
             8,
         ),
         (
@@ -170,6 +170,8 @@ fn dns(facts: &Facts) -> i32 {
         (!facts.record_types.is_empty() && (named || facts.any(&[Record, Dns, Resolve])), 9),
         (facts.has(Server53) && facts.outside(), 8),
         (facts.has(Record) && facts.outside(), 5),
+        (facts.has(Mail) && facts.outside(), 9),
+        (facts.has(Resolve) && facts.words <= 2, 5),
         (facts.any(&[Port, Tcp]) && !facts.has(Record), -6),
     ])
 }
@@ -239,7 +241,7 @@ fn files(facts: &Facts) -> (i32, i32) {
             (facts.any(&[LastN, Recent]) || facts.numbers.lines.is_some(), 3),
             (facts.has(Grep) && facts.grep.is_some(), 5),
             (!facts.numbers.spans.is_empty() || facts.any(&[Since, Yesterday, Today]), 2),
-            (facts.has(Log), 2),
+            (facts.has(Log) && is_log, 2),
             (facts.concepts.any(SEVERITIES), 3),
         ]);
     let read = named
@@ -311,7 +313,7 @@ fn load(facts: &Facts, commands: &Commands) -> i32 {
             8,
         ),
         (facts.has(Slow) && plain && !facts.any(&[Web, Net]), 6),
-        (facts.has(Uptime), 10),
+        (facts.has(Uptime) && plain, 10),
         (commands.last_reboot, 9),
         (plain && hosted && asked, 6),
         (plain && facts.has(Status) && facts.any(&[Host, Here]), 2),
@@ -331,7 +333,8 @@ fn load(facts: &Facts, commands: &Commands) -> i32 {
 }
 
 fn processes(facts: &Facts) -> i32 {
-    let counted = facts.any(&[Cpu, Mem, Io, Fds, Swap, Net]);
+    let counted = facts.any(&[Cpu, Mem, Io, Fds, Net])
+        || facts.has(Swap) && facts.any(&[Who, Most, Process, What, Which]);
     let named = !facts.services.is_empty() || !facts.programs.is_empty();
     let pointed = facts.any(&[Who, What, Which, Most, Process, Why, PerProcess]) || named;
     let how_much = facts.has(How) && !facts.any(&[Who, Most, Process, Which]) && !named;
@@ -349,9 +352,10 @@ fn processes(facts: &Facts) -> i32 {
         (facts.numbers.count.is_some() && (counted || facts.has(Eat)), 4),
         (facts.has(Fds), 7),
         (facts.has(Io) && !facts.any(&[How]), 5),
-        (facts.user.is_some() && (facts.any(&[Process, Running, Eat, Show, What]) || counted), 6),
-        (!facts.programs.is_empty(), 5),
-        (!facts.programs.is_empty() && facts.any(&[Running, Check, Show, Process, Status, Why, Slow]), 4),
+        (facts.user.is_some() && (facts.any(&[User, Process, Running, Eat, Show, What]) || counted), 6),
+        (!facts.programs.is_empty(), 3),
+        (!facts.programs.is_empty() && facts.words <= 2, 3),
+        (!facts.programs.is_empty() && facts.any(&[Running, Check, Show, Process, Status, Why, Slow]), 6),
         (named && counted && facts.any(&[Eat, Load, How, Show, Most, Check]), 9),
         (!facts.services.is_empty() && counted && !facts.any(&[Log, Journal, Free]), 5),
         (facts.any(&[Why, What]) && facts.any(&[High]) && facts.any(&[Cpu, Mem, Io]), 8),
@@ -403,6 +407,20 @@ fn service(facts: &Facts, commands: &Commands) -> i32 {
         (!named && !facts.unknown.is_empty() && facts.has(Why) && facts.any(&[Fail, Slow, Restarted]), 3),
         (!named && unknown && facts.any(&[Status, Service, Running]), 3),
         (commands.asks_whether_to_restart && named, 3),
+        (
+            !named
+                && facts.has(Its)
+                && facts.places.is_empty()
+                && facts.any(&[Status, Running, Fail, Check])
+                && !facts.any(&[Host, Here, Log, Journal, Load]),
+            6,
+        ),
+        (
+            !named
+                && facts.has(Database)
+                && facts.any(&[Running, Status, Fail, Why, Check, Slow, Answer, Restarted, Service]),
+            6,
+        ),
         (!facts.numbers.ports.is_empty() || !facts.host_ports.is_empty(), -5),
         (facts.any(&[Process]) && !facts.has(Service), -4),
         (facts.any(&[Hosts, Fleet]) && !named && !facts.has(Service), -4),
@@ -442,7 +460,10 @@ fn edges(facts: &Facts) -> i32 {
             5,
         ),
         (
-            host_place && facts.any(&[Running, Answer, Fail]) && !facts.has(Why) && facts.programs.is_empty(),
+            host_place
+                && facts.any(&[Running, Answer, Fail])
+                && !facts.any(&[Why, What, Which])
+                && facts.programs.is_empty(),
             8,
         ),
         (host_place && facts.has(Reach) && facts.places.len() == 1, 7),
@@ -489,7 +510,7 @@ impl Commands {
         let mut commands = Self { asks_whether_to_restart: whether && mentions, ..Self::default() };
         if facts.has(Reboot) {
             if ordered(&[Reboot]) {
-                commands.reboot = 16;
+                commands.reboot = 33;
             } else {
                 commands.last_reboot = true;
             }
@@ -501,30 +522,33 @@ impl Commands {
                 || !facts.unknown.is_empty()
                 || !facts.places.is_empty()
                 || !facts.programs.is_empty()
-                || facts.has(Its)
+                || facts.any(&[Its, Database])
                 || facts.has(Host);
             commands.restart = match (object, facts.words) {
                 _ if pids && facts.has(Stop) => 0,
-                (true, _) => 14,
-                (false, 0..=3) => 10,
+                (true, _) => 31,
+                (false, 0..=3) => 20,
                 _ => 0,
             };
             if pids && facts.has(Stop) {
-                commands.kill = 14;
+                commands.kill = 32;
             }
         }
         if ordered(&[Kill]) {
-            commands.kill = 15;
+            commands.kill = 32;
             if facts.has(Service) || facts.has(Fail) && facts.numbers.pids.is_empty() {
-                commands.kill = if facts.has(Service) && facts.numbers.pids.is_empty() { 0 } else { 13 };
-                commands.restart = commands.restart.max(if facts.has(Service) { 14 } else { 0 });
+                commands.kill = if facts.has(Service) && facts.numbers.pids.is_empty() { 0 } else { 30 };
+                commands.restart = commands.restart.max(if facts.has(Service) { 31 } else { 0 });
             }
         }
+        if facts.signal.is_some() && !facts.numbers.pids.is_empty() && !asks(tokens, tokens.len()) {
+            commands.kill = 32;
+        }
         if ordered(&[Shutdown]) {
-            commands.shutdown = 16;
+            commands.shutdown = 34;
         }
         if ordered(&[Unsupported]) {
-            commands.unsupported = 11;
+            commands.unsupported = 35;
         }
         commands
     }
@@ -589,12 +613,14 @@ fn is_ordered(tokens: &[Token], facts: &Facts, concepts: &[Concept]) -> bool {
                 && !token.low.ends_with("ting");
         }
         let leading = tokens[..at].iter().rev().take_while(|earlier| !earlier.is_break()).all(|earlier| {
-            earlier.concepts.any(&[Polite, Please, Greet, Need, Only, Thanks, Force, Yes, Now])
+            earlier.covered
+                || earlier.concepts.any(&[Polite, Please, Greet, Need, Only, Thanks, Force, Yes, Now])
                 || earlier.kind == Kind::Mention
                 || earlier.concepts.is_empty() && earlier.low == "go"
         });
         if leading {
-            return !asks(tokens, at) || tokens[..at].iter().all(|earlier| earlier.concepts.has(Polite));
+            return !asks(tokens, at)
+                || tokens[..at].iter().all(|earlier| earlier.covered || earlier.concepts.has(Polite));
         }
         let previous = &tokens[at - 1];
         let needed = tokens[..at].iter().any(|earlier| {

@@ -21,6 +21,8 @@ struct Lexicon {
     phrases: HashMap<&'static str, Vec<(Vec<&'static str>, Concepts)>>,
     stems: HashMap<Vec<char>, Concepts>,
     common: HashSet<&'static str>,
+    /// Words of phrases.
+    vocabulary: HashSet<&'static str>,
     /// Words that a mistyped one may stand for.
     targets: Vec<&'static str>,
     korean_targets: Vec<&'static str>,
@@ -52,6 +54,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         phrases: HashMap::new(),
         stems: HashMap::new(),
         common: words_en::COMMON.split_whitespace().collect(),
+        vocabulary: HashSet::new(),
         targets: Vec::new(),
         korean_targets: Vec::new(),
     };
@@ -65,6 +68,12 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
                     lexicon.targets.push(word);
                 }
             } else {
+                for part in &parts {
+                    lexicon.vocabulary.insert(part);
+                    if part.len() >= 5 && !NEVER_GUESSED.contains(concept) && targets.insert(*part) {
+                        lexicon.targets.push(part);
+                    }
+                }
                 let same_start = lexicon.phrases.entry(parts[0]).or_default();
                 match same_start.iter_mut().find(|(known, _)| *known == parts) {
                     Some((_, concepts)) => concepts.add(*concept),
@@ -147,6 +156,7 @@ fn may_be_mistyped(word: &str) -> bool {
         && word.len() <= 20
         && word.chars().all(|character| character.is_ascii_lowercase())
         && !LEXICON.common.contains(word)
+        && !LEXICON.vocabulary.contains(word)
         && names::service(word).is_none()
         && names::program(word).is_none()
 }
@@ -181,6 +191,7 @@ fn find_phrases(tokens: &mut [Token]) {
                 }
             }
             covered.concepts = kept;
+            covered.covered = true;
         }
         at += parts.len();
     }
@@ -229,7 +240,7 @@ fn find_stems(tokens: &mut [Token], corrections: &mut usize) {
             .map_or(tokens.len(), |at| from + at);
         match_run(&mut tokens[from..to]);
         for token in &mut tokens[from..to] {
-            if token.concepts.is_empty() && *corrections < MAX_CORRECTIONS {
+            if token.concepts.is_empty() && !token.covered && *corrections < MAX_CORRECTIONS {
                 *corrections += 1;
                 correct_korean(token);
             }
@@ -250,7 +261,7 @@ fn match_run(run: &mut [Token]) {
         let longest = MAX_STEM.min(letters.len() - at);
         let found = (1..=longest).rev().find_map(|length| {
             let end_owner = letters[at + length - 1].1;
-            if end_owner != owner && !starts || length == 1 && !(starts || after_match) {
+            if end_owner != owner && !(starts || after_match) || length == 1 && !(starts || after_match) {
                 return None;
             }
             let stem: Vec<char> = letters[at..at + length].iter().map(|(letter, _, _)| *letter).collect();
@@ -258,6 +269,11 @@ fn match_run(run: &mut [Token]) {
         });
         if let Some((length, concepts)) = found {
             run[owner].concepts.merge(concepts);
+            for later in
+                letters[at..at + length].iter().map(|(_, owner, _)| *owner).filter(|later| *later != owner)
+            {
+                run[later].covered = true;
+            }
             at += length;
             after_match = true;
         } else {

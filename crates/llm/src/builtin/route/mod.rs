@@ -25,7 +25,7 @@ mod words_ko;
 pub use talk::Language;
 
 use clause::Clause;
-use concept::Concept;
+use concept::Concept::{self, *};
 use fill::Filled;
 use intent::Intent;
 use serde_json::Value;
@@ -102,6 +102,25 @@ pub fn route(text: &str, context: &RouteContext<'_>) -> Route {
             None => {}
         }
         before.remember(clause);
+    }
+    let looks = [Status, Check, Running, Show]
+        .iter()
+        .any(|concept| all.iter().any(|token| token.concepts.has(*concept)));
+    if route.calls.is_empty()
+        && route.reply.is_empty()
+        && looks
+        && !before.services.is_empty()
+        && clauses.iter().any(|clause| clause.facts.words > 0)
+    {
+        // "don't restart nginx, only look at it"
+        for service in &before.services {
+            if tools.has("service_status") {
+                route.calls.push(RoutedCall {
+                    tool: "service_status".to_owned(),
+                    args: serde_json::json!({"service": service}),
+                });
+            }
+        }
     }
     if route.calls.is_empty() && route.reply.is_empty() {
         return talk::talk(&all, declined, language, &tools);

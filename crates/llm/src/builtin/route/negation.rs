@@ -144,7 +144,10 @@ fn korean_scope(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
     let deed_near = tokens[start..=at].iter().rev().take(4).any(|token| token.concepts.any(DEEDS));
     let end = at + 1;
     // an ending such as 말아줘 may be its own token
-    let end = if tokens.get(end).is_some_and(|next| next.kind == Kind::Hangul && next.concepts.any(&[Not])) {
+    let end = if tokens
+        .get(end)
+        .is_some_and(|next| next.kind == Kind::Hangul && (next.concepts.has(Not) || next.covered))
+    {
         end + 1
     } else {
         end

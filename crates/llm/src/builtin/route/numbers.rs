@@ -170,7 +170,7 @@ impl Numbers {
                 self.lines = Some(value);
                 return 1;
             }
-            if has(1, Process) || has(-1, Most) || has(1, Most) {
+            if has(1, Process) || has(2, Process) || has(-1, Most) || has(1, Most) || has(1, Eat) {
                 self.count = Some(value);
                 return 1;
             }
@@ -213,7 +213,7 @@ impl Numbers {
         }
         if low(-1) == "pid"
             || low(-1) == "pids"
-            || before(Process) && !before(Most)
+            || before(Process) && !before(Most) && !after.starts_with('개') && !after.starts_with("위")
             || low(-1) == "피드"
             || (noun_has(Process) && (ordinal || value > 300))
             || low(1) == "pid"
@@ -236,12 +236,15 @@ impl Numbers {
             self.used.push(if ordinal { noun_at } else { at - 1 });
             return skip;
         }
-        if low(-1) == "-n" || low(-1) == "--lines" || low(-1) == "lines" || low(-1) == "lines=" {
+        if low(-1) == "-n" || low(-1) == "lines" || low(-1) == "lines=" {
             self.lines = Some(value);
             return 1;
         }
         if tokens[at].low.starts_with('-') && has(-1, Tail) {
             self.lines = Some(value);
+            return 1;
+        }
+        if tokens[at].low.starts_with('-') {
             return 1;
         }
         if low(-1) == "offset" || (has(-1, Bytes) && low(-2) == "from") || low(-1) == "byte" {

@@ -39,8 +39,12 @@ pub(super) fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         }
         let cost = distance(&typed, &wanted, allowed);
         // Four letters have many neighbours: there only a swap, a doubled or a neighbouring key counts.
-        let limit =
-            if typed.len().min(wanted.len()) <= 4 { SLIP } else { allowed.min(allowance(wanted.len())) };
+        let lost_one = typed.len() == 4 && wanted.len() == 5;
+        let limit = if typed.len().min(wanted.len()) <= 4 && !lost_one {
+            SLIP
+        } else {
+            allowed.min(allowance(wanted.len()))
+        };
         if cost <= limit && best.is_none_or(|(rank, _)| (cost, gap) < rank) {
             best = Some(((cost, gap), candidate));
         }

@@ -46,12 +46,11 @@ pub(super) enum Question {
     Domain,
     Url,
     Service,
-    WhichDatabase(String),
+    WhichDatabase,
     RestartOrReboot(String),
     Pid(Option<String>),
     WhichResult,
     NoPing(Option<String>),
-    What(String),
 }
 
 /// The question in words. Names in it are quoted.
@@ -72,7 +71,7 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
             "Which address should I request? For example: \"check https://example.com\"".to_owned()
         }
         Question::Service => "Which service do you mean? For example: \"restart nginx\"".to_owned(),
-        Question::WhichDatabase(_) => {
+        Question::WhichDatabase => {
             "Which database do you mean: postgresql, mysql, mariadb, mongod or redis?".to_owned()
         }
         Question::RestartOrReboot(host) => format!(
@@ -97,10 +96,6 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
         Question::NoPing(None) => {
             "I can't send ICMP pings, but I can try a TCP port. Which host and port should I try?".to_owned()
         }
-        Question::What(name) => format!(
-            "What should I look at for {}: the load of a host with that name, or the status of a service with that name?",
-            quoted(name)
-        ),
     };
     let korean = match question {
         Question::Details(tool) => format!(
@@ -116,7 +111,7 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
         Question::Domain => "어떤 이름을 조회할까요? 예: \"example.com 조회해줘\"".to_owned(),
         Question::Url => "어떤 주소를 확인할까요? 예: \"https://example.com 확인해줘\"".to_owned(),
         Question::Service => "어떤 서비스를 말씀하시나요? 예: \"nginx 재시작해줘\"".to_owned(),
-        Question::WhichDatabase(_) => {
+        Question::WhichDatabase => {
             "어떤 데이터베이스인가요? postgresql, mysql, mariadb, mongod, redis 중에서 골라 주세요."
                 .to_owned()
         }
@@ -142,9 +137,6 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
         Question::NoPing(None) => {
             "ICMP 핑은 보낼 수 없지만 TCP 포트는 확인할 수 있습니다. 어느 호스트의 어느 포트를 볼까요?"
                 .to_owned()
-        }
-        Question::What(name) => {
-            format!("{}의 무엇을 볼까요? 그 이름의 호스트 부하인가요, 서비스 상태인가요?", quoted(name))
         }
     };
     language.pick(english, korean)

@@ -56,17 +56,22 @@ pub(super) struct Token {
     pub(super) concepts: Concepts,
     /// Whether `low` is a corrected spelling.
     pub(super) corrected: bool,
+    /// Whether it is a later word of a phrase.
+    pub(super) covered: bool,
 }
 
 impl Token {
     fn new(text: impl Into<String>, kind: Kind, glued: bool) -> Self {
         let text = text.into();
-        Self { low: text.to_lowercase(), text, kind, glued, concepts: Concepts::default(), corrected: false }
-    }
-
-    /// Whether it is a word (Latin or Korean), which may have a meaning.
-    pub(super) fn is_word(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Hangul)
+        Self {
+            low: text.to_lowercase(),
+            text,
+            kind,
+            glued,
+            concepts: Concepts::default(),
+            corrected: false,
+            covered: false,
+        }
     }
 
     /// Whether it ends a sentence or part of one.
@@ -315,6 +320,7 @@ fn classify_word(word: &str, glued: bool, tokens: &mut Vec<Token>) {
     }
     let word = word.trim_matches(['*', '#', '~', '%', ':', '+']);
     let word = word.strip_suffix("'s").unwrap_or(word);
+    let word = word.strip_prefix("--").unwrap_or(word);
     if !word.is_empty() {
         tokens.push(Token::new(word, Kind::Word, glued));
     }
@@ -513,7 +519,12 @@ fn join_quoted(tokens: Vec<Token>, text: &str) -> Vec<Token> {
                 break;
             }
         }
-        out.push(Token::new(inside.trim(), Kind::Quoted, token.glued));
+        if out.last().is_some_and(|last| matches!(last.low.as_str(), "since" | "until" | "-s" | "-u")) {
+            // `--since "1 hour ago"`
+            out.extend(tokenise(inside));
+        } else {
+            out.push(Token::new(inside.trim(), Kind::Quoted, token.glued));
+        }
     }
     out
 }

@@ -46,7 +46,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Process,
-        "process, processes, proc, procs, ps, ps aux, ps -ef, task, tasks, program, programs, htop, pids, threads, thread, commands, \
+        "process, processes, proc, procs, ps, ps aux, ps -ef, task, tasks, program, programs, htop, pids, threads, thread, workers, worker, commands, \
         apps, application, applications, app, executables, cmd, top output, task manager, tasklist, zombie, zombies",
     ),
     (
@@ -78,6 +78,11 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         invalid users, failed ssh attempts, bad logins, bad passwords, failed ssh, ssh attempts, authentication failure, bruteforce, who logged in, \
         logged in, failed login attempts, failed auth",
     ),
+    (
+        Mail,
+        "mail server, mail servers, mail exchanger, mail exchangers, handles mail, handle mail, mail handler, email, mail, mails, mailserver, receives mail, spf, dmarc, dkim",
+    ),
+    (Database, "database, databases, db, dbms, the db, db server, database server"),
     (File, "file, files, contents, content, document"),
     (Config, "config, configuration, conf, settings, configs, configuration file, config file"),
     (Port, "port, ports, tcp port, tcp ports, port number"),
@@ -258,7 +263,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Start,
-        "start, launch, bring back, bring back up, start up, spin up, turn on, fire up, enable, bring up the service, boot up, get running again, resume, power on",
+        "start, bring, launch, bring back, bring back up, start up, spin up, turn on, fire up, enable, bring up the service, boot up, get running again, resume, power on",
     ),
     (
         Stop,
@@ -278,7 +283,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Restarted,
-        "restarted, restarting, restarts, was restarted, stopped, stopping, stops, started, starting, starts, been restarted, reloaded, got restarted, bouncing, bounced, came back, come back, recover, recovered, reloading, reloads",
+        "last restarted, restarted, restarting, restarts, was restarted, stopped, stopping, stops, started, starting, starts, been restarted, reloaded, got restarted, bouncing, bounced, came back, come back, recover, recovered, reloading, reloads",
     ),
     (Need, "need, needs, want, wants, get, give, please have, would like, due for"),
     (
@@ -289,7 +294,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         Unsupported,
         "install, uninstall, delete, remove, rm, edit, write, create, modify, deploy, upgrade, apt, apt-get, yum, dnf, pip, npm, mkdir, chmod, chown, \
         execute, exec, bash, shell, sudo, format, copy, upload, rollback, roll back, patch, truncate, mv, rename, \
-        move, backup, restore, migrate, scale, provision, add user, change password, reset password, clean up, cleanup, purge, wipe, erase, drop",
+        move, backup, restore, migrate, scale, provision, add user, change password, reset password, clean up, cleanup, purge, wipe, erase, drop, touch, mess with",
     ),
     (
         Greet,
@@ -349,7 +354,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     (Recent, "recent, recently, latest, newest, lately, just now, fresh, new, last couple of"),
     (
         Boot,
-        "boot, this boot, since boot, last boot, previous boot, since reboot, since the reboot, current boot, since startup, boot log, boot logs, boot messages, since the last reboot, since last reboot, since it booted",
+        "boot, this boot, since boot, last boot, previous boot, since reboot, since the reboot, current boot, since startup, boot log, boot logs, boot messages, since the last reboot, since last reboot, since last boot, since the last boot, since startup, since it booted",
     ),
     (Yesterday, "yesterday, last night, overnight"),
     (Today, "today, this morning, since midnight, tonight, this evening, this afternoon"),
