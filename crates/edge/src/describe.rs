@@ -55,6 +55,7 @@ impl Descriptions {
     /// The description.
     pub(crate) fn describe(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> DescribeResponse {
         let (revision, changing) = self.look(registry, host, durable);
+        let notes = notes(&changing);
         let skills = registry
             .iter()
             .zip(changing.unmet)
@@ -93,7 +94,7 @@ impl Descriptions {
             systemd: changing.systemd,
             journal: changing.journal,
             frozen: changing.frozen,
-            notes: notes(&changing),
+            notes,
             revision,
         }
     }

@@ -241,7 +241,6 @@ async fn put_in_place(inner: &Arc<Inner>, arrival: &Arrival, said: Described) ->
     let live = Live {
         generation,
         instance_id: said.instance_id.clone(),
-        serial: arrival.serial.clone(),
         address: arrival.address.clone(),
         since: inner.now(),
         load: None,

@@ -30,7 +30,6 @@ pub(crate) struct Live {
     /// Larger for a later connection, of any host.
     pub(crate) generation: u64,
     pub(crate) instance_id: String,
-    pub(crate) serial: String,
     pub(crate) address: String,
     pub(crate) since: Timestamp,
     pub(crate) load: Option<LoadSample>,

@@ -1,0 +1,194 @@
+//! What the edge's door lets through, and what it never does.
+
+use admission::{
+    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Limits, Recall, Refusal, RefusalKind, Request,
+};
+use model::{CallId, CallState, Class, Origin, Scope};
+use serde_json::{Value, json};
+use skill::{Capability, Catalogue, Definition, Metadata, Source};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn capability(key: &'static str, class: Class) -> Arc<Capability> {
+    let metadata = Metadata {
+        key,
+        name: key,
+        description: "d",
+        class,
+        scope: Scope::Host,
+        category: "test",
+        result_preview: "",
+        prerequisites: &[],
+    };
+    let params = json!({"type": "object", "properties": {"harm": {"type": "boolean"}}, "additionalProperties": false});
+    let classify = |args: &Value| if args["harm"] == true { Class::Dangerous } else { Class::Safe };
+    Arc::new(Capability::new(Definition::new(&metadata, params), classify, Source::Builtin).unwrap())
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue::new([capability("look", Class::Safe), capability("change", Class::Mutating)]).unwrap()
+}
+
+fn door() -> Admission {
+    Admission::new(catalogue(), Arc::new(|_| Vec::new()), Limits::default())
+}
+
+fn request(skill: &str, args: Value) -> Request {
+    Request {
+        call_id: CallId::generate(),
+        skill: skill.to_owned(),
+        args,
+        class: Some(Class::Safe),
+        definition_hash: catalogue().get(Scope::Host, skill).map(|capability| capability.hash().to_owned()),
+        timeout: Duration::from_secs(10),
+        evidence: Evidence::None,
+        origin: Origin::Chat,
+    }
+}
+
+fn refusal(result: Result<(AcceptedCall, admission::Ticket), Refusal>) -> Refusal {
+    result.map(|(call, _)| call).expect_err("it was let through")
+}
+
+fn succeeded() -> Ended {
+    Ended {
+        state: CallState::Succeeded,
+        error_kind: None,
+        error: None,
+        result: Some("1".into()),
+        result_bytes: 1,
+        duration: Duration::ZERO,
+    }
+}
+
+#[tokio::test]
+async fn a_safe_call_is_let_through_with_what_it_was_asked() {
+    let asked = request("look", json!({"harm": false}));
+    let (call, ticket) = door().accept(asked.clone()).unwrap();
+    assert_eq!((call.call_id(), call.skill(), call.args()), (asked.call_id, "look", &asked.args));
+    assert_eq!((call.class(), call.origin()), (Class::Safe, Origin::Chat));
+    assert_eq!(ticket.call_id(), asked.call_id);
+}
+
+#[tokio::test]
+async fn each_thing_that_is_wrong_is_refused_for_itself() {
+    let changed = Request { definition_hash: Some("0".repeat(64)), ..request("look", json!({})) };
+    let sent_as_mutating = Request { class: Some(Class::Mutating), ..request("look", json!({})) };
+    for (asked, kind, word) in [
+        (request("nothing", json!({})), RefusalKind::UnknownSkill, "nothing"),
+        (request("look", json!({"hram": 1})), RefusalKind::InvalidArguments, "hram"),
+        (changed, RefusalKind::DefinitionChanged, "versions"),
+        (sent_as_mutating, RefusalKind::Evidence, "approval"),
+        (request("look", json!({"harm": true})), RefusalKind::Evidence, "two people"),
+        (request("change", json!({})), RefusalKind::Evidence, "mutating"),
+    ] {
+        let refusal = refusal(door().accept(asked));
+        assert_eq!(refusal.kind, kind, "{refusal}");
+        assert!(refusal.reason.contains(word), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn the_managers_word_alone_makes_nothing_harmless() {
+    let evidence = Evidence::ManagerApproval { approval_id: "1".to_owned() };
+    let asked = Request { evidence, ..request("change", json!({})) };
+    assert_eq!(refusal(door().accept(asked)).class, Some(Class::Mutating));
+}
+
+#[tokio::test]
+async fn a_local_call_that_changes_something_is_for_root() {
+    let asked = |euid| Request::local("change", json!({}), euid, Duration::from_secs(1));
+    assert!(refusal(door().accept(asked(1000))).reason.contains("only root"));
+    assert!(refusal(door().accept(asked(0))).reason.contains("approval"));
+    door().accept(Request::local("look", json!({}), 1000, Duration::from_secs(1))).unwrap();
+}
+
+#[tokio::test]
+async fn a_skill_whose_needs_are_not_met_does_not_run() {
+    let door = Admission::new(catalogue(), Arc::new(|_| vec!["a booted systemd".to_owned()]), Limits::default());
+    let refusal = refusal(door.accept(request("look", json!({}))));
+    assert_eq!(refusal.kind, RefusalKind::Unmet);
+    assert!(refusal.reason.contains("a booted systemd"), "{refusal}");
+}
+
+#[derive(Debug)]
+struct Believes;
+
+impl EvidenceVerifier for Believes {
+    fn verify(&self, _request: &Request, _class: Class) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_frozen_edge_takes_safe_calls_only() {
+    let door = Admission::with_verifier(catalogue(), Arc::new(|_| Vec::new()), Limits::default(), Arc::new(Believes));
+    door.accept(request("change", json!({}))).unwrap();
+    door.freeze(true);
+    assert_eq!(refusal(door.accept(request("change", json!({})))).kind, RefusalKind::Frozen);
+    door.accept(request("look", json!({}))).unwrap();
+    door.freeze(false);
+    door.accept(request("change", json!({}))).unwrap();
+}
+
+#[tokio::test]
+async fn one_call_id_runs_once_whether_it_runs_or_has_ended() {
+    let door = door();
+    let asked = request("look", json!({}));
+    let (_, ticket) = door.accept(asked.clone()).unwrap();
+    assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
+    assert_eq!(door.recall(asked.call_id), Recall::Running);
+    ticket.finish(succeeded());
+    assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
+    assert_eq!(door.recall(asked.call_id), Recall::Ended(Box::new(succeeded())));
+}
+
+#[test]
+fn of_many_deliveries_at_once_one_is_let_through() {
+    let door = door();
+    let asked = request("look", json!({}));
+    let accepted = std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..8).map(|_| scope.spawn(|| door.accept(asked.clone()).is_ok())).collect();
+        tries.into_iter().map(|one| one.join().unwrap()).filter(|accepted| *accepted).count()
+    });
+    assert_eq!(accepted, 1);
+}
+
+#[tokio::test]
+async fn a_call_that_was_asked_about_before_it_came_does_not_start() {
+    let door = door();
+    let asked = request("look", json!({}));
+    assert_eq!(door.recall(asked.call_id), Recall::Absent);
+    assert_eq!(refusal(door.accept(asked)).kind, RefusalKind::Tombstone);
+}
+
+#[tokio::test]
+async fn more_calls_than_the_limit_are_busy_until_one_ends() {
+    let limits = Limits { max_running: 2, ..Limits::default() };
+    let door = Admission::new(catalogue(), Arc::new(|_| Vec::new()), limits);
+    let (_, first) = door.accept(request("look", json!({}))).unwrap();
+    let (_, _second) = door.accept(request("look", json!({}))).unwrap();
+    let third = request("look", json!({}));
+    assert_eq!(refusal(door.accept(third.clone())).kind, RefusalKind::Busy);
+    drop(first);
+    assert_eq!(door.running(), 1);
+    // A busy answer leaves no trace, so the same call may be tried again.
+    door.accept(third).unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_cancelled_on_record() {
+    let door = door();
+    let asked = request("look", json!({}));
+    drop(door.accept(asked.clone()).unwrap());
+    let Recall::Ended(ended) = door.recall(asked.call_id) else { panic!("it is not on record") };
+    assert_eq!(ended.state, CallState::Cancelled);
+}
+
+#[tokio::test]
+async fn no_call_gets_more_time_than_the_host_allows() {
+    let limits = Limits { max_timeout: Duration::from_secs(5), ..Limits::default() };
+    let door = Admission::new(catalogue(), Arc::new(|_| Vec::new()), limits);
+    let (call, _ticket) = door.accept(request("look", json!({}))).unwrap();
+    assert!(call.deadline() <= tokio::time::Instant::now() + Duration::from_secs(5));
+}
