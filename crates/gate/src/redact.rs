@@ -11,6 +11,7 @@ use patterns::{Pattern, Rule};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 use storage::MasterKey;
 
@@ -139,14 +140,11 @@ impl Redactor {
 
     /// One round; `None` if there was nothing to take out.
     fn redact_once(&self, text: &str) -> Option<String> {
+        let marks: Vec<Range<usize>> = PLACEHOLDER.find_iter(text).map(|mark| mark.range()).collect();
         let mut found: Vec<Span> = Vec::new();
         for pattern in patterns::BUILTIN.iter().chain(&self.own) {
-            find_all(pattern, text, &mut found);
+            find_all(pattern, text, &marks, &mut found);
         }
-        if found.is_empty() {
-            return None;
-        }
-        let marks: Vec<_> = PLACEHOLDER.find_iter(text).map(|mark| mark.range()).collect();
         // Marks of earlier rounds stay: what overlaps one is cut down to what is around it.
         let mut spans: Vec<Span> = found.into_iter().flat_map(|span| span.without(&marks)).collect();
         spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
@@ -202,7 +200,7 @@ struct Span {
 impl Span {
     /// The parts of it that no mark covers. A part next to a mark may be a rest of a secret and stays a span of its
     /// own.
-    fn without(self, marks: &[std::ops::Range<usize>]) -> Vec<Self> {
+    fn without(self, marks: &[Range<usize>]) -> Vec<Self> {
         let mut parts = Vec::new();
         let mut start = self.start;
         for mark in marks.iter().filter(|mark| mark.start < self.end && mark.end > self.start) {
@@ -218,11 +216,16 @@ impl Span {
     }
 }
 
-fn find_all(pattern: &Pattern, text: &str, found: &mut Vec<Span>) {
+fn find_all(pattern: &Pattern, text: &str, marks: &[Range<usize>], found: &mut Vec<Span>) {
     let mut position = 0;
     while position <= text.len() {
         let Some(captures) = pattern.regex.captures_at(text, position) else { return };
         let Some(whole) = captures.get(0) else { return };
+        // The words inside of a mark are ours: `password:ab12]` is no assignment.
+        if let Some(mark) = marks.iter().find(|mark| mark.contains(&whole.start())) {
+            position = mark.end;
+            continue;
+        }
         let secret = (1..captures.len()).rev().find_map(|group| match (pattern.rule, group) {
             // Group 1 of an assignment is its name.
             (Rule::Assignment, 1) => None,
@@ -253,14 +256,17 @@ fn next_character(text: &str, position: usize) -> usize {
     text[position..].chars().next().map_or(text.len() + 1, |character| position + character.len_utf8())
 }
 
-/// What stands where a secret would and is none: nothing, a word for nothing, stars, a variable's name.
+/// What stands where a secret would and is none: nothing, a word for nothing, stars, a variable's name, the scheme in
+/// front of a credential.
 fn is_no_secret(value: &str) -> bool {
     let value = value.trim();
     let is_variable = value.strip_prefix("${").is_some_and(|rest| rest.ends_with('}'));
     value.is_empty()
         || is_variable
         || value.chars().all(|character| character == '*')
-        || ["null", "none", "nil", "true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word))
+        || ["null", "none", "nil", "true", "false", "bearer", "basic", "digest", "negotiate"]
+            .iter()
+            .any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// `5000/image` in `http://registry:5000/image@sha256:…` is no password.

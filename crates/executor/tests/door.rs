@@ -1,0 +1,8 @@
+//! The one door, from the request to the row: a real database, the real gate and tools, hosts that the tests script.
+
+mod door {
+    pub mod admission;
+    pub mod ends;
+    pub mod support;
+    pub mod tools;
+}
