@@ -362,6 +362,8 @@ export const users: User[] = [
   {
     id: 1,
     name: "admin",
+    kind: "person",
+    disabled: false,
     display_name: "Ada Park",
     roles: ["admin", "operator"],
     must_change_password: true,
@@ -370,6 +372,9 @@ export const users: User[] = [
   {
     id: 2,
     name: "kim",
+    kind: "person",
+    disabled: false,
+    must_change_password: false,
     display_name: "Minji Kim",
     roles: ["operator"],
     created_at: ago(500000),
@@ -377,7 +382,9 @@ export const users: User[] = [
   {
     id: 3,
     name: "auditor",
-    display_name: null,
+    kind: "person",
+    must_change_password: false,
+    display_name: "",
     roles: ["viewer", "approver"],
     created_at: ago(400000),
     disabled: true,
@@ -449,7 +456,7 @@ export function makeCall(call: Partial<Call> & Pick<Call, "tool" | "state">): Ca
     caller: { user_id: 1, name: "admin", role: "admin" },
     origin: "api",
     policy_decision: "allow",
-    definition_hash: definition?.hash ?? null,
+    definition_hash: definition?.hash ?? "",
     ...call,
   };
 }

@@ -127,6 +127,7 @@ function enrol(): object {
   const token: EnrollmentToken = {
     id: tokens.length + 1,
     state: "open",
+    labels: {},
     edge_id: null,
     created_at: new Date().toISOString(),
     expires_at: ago(-3600),

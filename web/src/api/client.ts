@@ -1,38 +1,29 @@
-/** Calls of the manager's API, one function each. Errors are `ApiError`, made from problem details. */
-
+/** Calls of the manager's API, one function each, over the client that is typed by the API's document. */
+import createClient from "openapi-fetch";
 import type { TurnEvent } from "../events/types";
+import type { paths } from "./generated";
 import type {
-  About,
   AccessMode,
-  ApiToken,
   Call,
   CallDetail,
+  CallFilter,
   Capability,
-  ChainProof,
-  DensityBucket,
-  EnrollmentToken,
-  Host,
-  HostDetail,
   Json,
-  Me,
-  Model,
   ModelInput,
-  ModelTest,
-  NewEnrollmentToken,
   Page,
   Problem,
-  ResultWindow,
-  Role,
   RunCall,
-  Session,
-  User,
+  SessionChange,
+  TokenInput,
+  UserChange,
+  UserInput,
 } from "./types";
 
 export class ApiError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
-    super(problem.detail || problem.title);
+    super(sentence(problem.detail || problem.title));
     this.name = "ApiError";
     this.problem = problem;
   }
@@ -50,199 +41,201 @@ export class Unreachable extends Error {
   }
 }
 
+/** Details of problems begin in lower case, as errors do; people read sentences. */
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
 let csrfToken = "";
 
 export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-type Query = Record<string, string | number | boolean | undefined | null>;
+const client = createClient<paths>({
+  baseUrl: typeof location === "undefined" ? "http://localhost" : location.origin,
+  credentials: "same-origin",
+  fetch: async (request) => {
+    if (request.method !== "GET") request.headers.set("x-steadyhand-csrf", csrfToken);
+    try {
+      return await fetch(request);
+    } catch (cause) {
+      if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+      throw new Unreachable(cause);
+    }
+  },
+});
 
-export function queryString(query: Query): string {
-  const params = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== "") params.set(key, String(value));
-  }
-  const text = params.toString();
-  return text ? `?${text}` : "";
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
 }
 
-async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const headers: Record<string, string> = { accept: "application/json" };
-  if (method !== "GET") headers["x-steadyhand-csrf"] = csrfToken;
-  if (body !== undefined) headers["content-type"] = "application/json";
-  let response: Response;
-  try {
-    response = await fetch(`/api/v1${path}`, {
-      method,
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: "same-origin",
-      signal,
-    });
-  } catch (cause) {
-    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-    throw new Unreachable(cause);
+/** The body of an answer, or the problem as an error. */
+async function body<T>(answering: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await answering;
+  if (!response.ok) {
+    const told = error !== null && typeof error === "object" ? (error as Partial<Problem>) : {};
+    throw new ApiError({ title: response.statusText || "The request failed", ...told, status: response.status });
   }
-  if (!response.ok) throw new ApiError(await readProblem(response));
-  if (response.status === 204) return undefined as T;
-  const text = await response.text();
-  return (text ? JSON.parse(text) : undefined) as T;
+  return data as T;
 }
 
-async function readProblem(response: Response): Promise<Problem> {
-  const fallback: Problem = { title: response.statusText || "The request failed", status: response.status };
-  try {
-    const parsed = (await response.json()) as Partial<Problem>;
-    return { ...fallback, ...parsed, status: response.status };
-  } catch {
-    return fallback;
-  }
+/**
+ * The same where the document says "anything" for JSON that the console knows more of (arguments, schemas, payloads).
+ */
+function knownAs<T>(answering: Promise<Answer<unknown>>): Promise<T> {
+  return body(answering) as Promise<T>;
 }
-
-const id = encodeURIComponent;
 
 const PAGE_LIMIT = 200;
 /** Lists that are shown whole stop here; nobody reads further, and the browser stays quick. */
 const MAX_PAGES = 50;
 
+interface PageQuery {
+  limit: number;
+  cursor?: string;
+}
+
 /** Reads a list to its end. */
-async function every<T>(path: string, signal?: AbortSignal): Promise<T[]> {
+async function every<T>(page: (query: PageQuery) => Promise<Answer<Page<T>>>): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await request<Page<T>>(
-      "GET",
-      `${path}${queryString({ limit: PAGE_LIMIT, cursor })}`,
-      undefined,
-      signal,
-    );
-    items.push(...page.items);
-    cursor = page.next_cursor ?? undefined;
+    const answer = await body(page({ limit: PAGE_LIMIT, cursor }));
+    items.push(...answer.items);
+    cursor = answer.next_cursor ?? undefined;
     if (cursor === undefined) break;
   }
   return items;
 }
 
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
+const WINDOW_BYTES = 262_144;
 
 /** Reads a stored result whole, window by window. */
-async function wholeResult(call: string): Promise<Json> {
+async function wholeResult(id: string): Promise<Json> {
   let text = "";
   let offset: number | undefined = 0;
   while (offset !== undefined) {
-    const window: ResultWindow = await request<ResultWindow>(
-      "GET",
-      `/calls/${id(call)}/result${queryString({ offset, limit: 262_144 })}`,
+    const params = { path: { id }, query: { offset, limit: WINDOW_BYTES } };
+    const window: { text: string; total_bytes: number; next_offset?: number | null } = await body(
+      client.GET("/api/v1/calls/{id}/result", { params }),
     );
-    if (window.total_bytes > MAX_RESULT_BYTES)
-      throw new Error("The result is too large for the browser. Export it over the API.");
+    if (window.total_bytes > MAX_RESULT_BYTES) {
+      throw new Error("The result is too large for the browser. Read it over the API.");
+    }
     text += window.text;
     offset = window.next_offset ?? undefined;
   }
   return JSON.parse(text) as Json;
 }
 
-export interface CallFilter {
-  tool?: string;
-  class?: string;
-  state?: string;
-  edge?: number;
-  user?: number;
-  session?: string;
-  origin?: string;
-  from?: string;
-  to?: string;
-  q?: string;
+/** Leaves out what is empty: a filter that is not set filters nothing. */
+function filled(filter: CallFilter): CallFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined && value !== ""));
+}
+
+function exportUrl(filter: CallFilter, format: "csv" | "jsonl"): string {
+  const query = new URLSearchParams({ format });
+  for (const [key, value] of Object.entries(filled(filter))) query.set(key, String(value));
+  return `/api/v1/audit/export?${query}`;
 }
 
 export const api = {
-  signIn: (name: string, password: string) => request<Me>("POST", "/sign-in", { name, password }),
-  signOut: () => request<void>("POST", "/sign-out"),
-  me: (signal?: AbortSignal) => request<Me>("GET", "/me", undefined, signal),
-  changePassword: (current: string, next: string) => request<Me>("POST", "/me/password", { current, new: next }),
+  signIn: (name: string, password: string) => body(client.POST("/api/v1/sign-in", { body: { name, password } })),
+  signOut: () => body(client.POST("/api/v1/sign-out")),
+  me: (signal?: AbortSignal) => body(client.GET("/api/v1/me", { signal })),
+  changePassword: (current: string, next: string) =>
+    body(client.POST("/api/v1/me/password", { body: { current, new: next } })),
 
-  hosts: (signal?: AbortSignal) => every<Host>("/hosts", signal),
-  host: (host: number, signal?: AbortSignal) => request<HostDetail>("GET", `/hosts/${host}`, undefined, signal),
-  updateHost: (host: number, change: { name?: string; labels?: Record<string, string> }) =>
-    request<Host>("PATCH", `/hosts/${host}`, change),
-  revokeHost: (host: number) => request<void>("POST", `/hosts/${host}/revoke`, {}),
-  deleteHost: (host: number) => request<void>("DELETE", `/hosts/${host}`),
-  allowRejoin: (host: number) => request<void>("POST", `/hosts/${host}/allow-rejoin`, {}),
-  resolveQuarantine: (host: number, keepInstance: string) =>
-    request<void>("POST", `/hosts/${host}/resolve`, { keep_instance: keepInstance }),
+  hosts: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/hosts", { params: { query }, signal })),
+  host: (id: number, signal?: AbortSignal) =>
+    body(client.GET("/api/v1/hosts/{id}", { params: { path: { id } }, signal })),
+  updateHost: (id: number, change: { name?: string; labels?: Record<string, string> }) =>
+    body(client.PATCH("/api/v1/hosts/{id}", { params: { path: { id } }, body: change })),
+  revokeHost: (id: number) => body(client.POST("/api/v1/hosts/{id}/revoke", { params: { path: { id } } })),
+  deleteHost: (id: number) => body(client.DELETE("/api/v1/hosts/{id}", { params: { path: { id } } })),
+  allowRejoin: (id: number) => body(client.POST("/api/v1/hosts/{id}/allow-rejoin", { params: { path: { id } } })),
+  resolveQuarantine: (id: number, keepInstance: string) =>
+    body(
+      client.POST("/api/v1/hosts/{id}/resolve", { params: { path: { id } }, body: { keep_instance: keepInstance } }),
+    ),
 
-  enrollmentTokens: (signal?: AbortSignal) => every<EnrollmentToken>("/enrollment-tokens", signal),
-  enrollmentToken: (token: number, signal?: AbortSignal) =>
-    request<EnrollmentToken>("GET", `/enrollment-tokens/${token}`, undefined, signal),
+  enrollmentTokens: (signal?: AbortSignal) =>
+    every((query) => client.GET("/api/v1/enrollment-tokens", { params: { query }, signal })),
+  enrollmentToken: (id: number, signal?: AbortSignal) =>
+    body(client.GET("/api/v1/enrollment-tokens/{id}", { params: { path: { id } }, signal })),
   createEnrollmentToken: (labels: Record<string, string>, ttlSeconds: number) =>
-    request<NewEnrollmentToken>("POST", "/enrollment-tokens", { labels, ttl_seconds: ttlSeconds }),
-  revokeEnrollmentToken: (token: number) => request<void>("DELETE", `/enrollment-tokens/${token}`),
+    body(client.POST("/api/v1/enrollment-tokens", { body: { labels, ttl_seconds: ttlSeconds } })),
+  revokeEnrollmentToken: (id: number) =>
+    body(client.DELETE("/api/v1/enrollment-tokens/{id}", { params: { path: { id } } })),
 
-  capabilities: (signal?: AbortSignal) => request<Page<Capability>>("GET", "/capabilities", undefined, signal),
+  capabilities: async (signal?: AbortSignal) =>
+    (await knownAs<Page<Capability>>(client.GET("/api/v1/capabilities", { signal }))).items,
 
-  runCall: (call: RunCall, signal?: AbortSignal) => request<Call>("POST", "/calls", call, signal),
-  cancelCall: (call: string) => request<void>("POST", `/calls/${id(call)}/cancel`, {}),
-  calls: (filter: CallFilter, cursor?: string, limit = 100, signal?: AbortSignal) =>
-    request<Page<Call>>("GET", `/calls${queryString({ ...filter, cursor, limit })}`, undefined, signal),
-  call: (call: string, signal?: AbortSignal) => request<CallDetail>("GET", `/calls/${id(call)}`, undefined, signal),
+  runCall: ({ args, ...call }: RunCall, signal?: AbortSignal) =>
+    knownAs<Call>(client.POST("/api/v1/calls", { body: { ...call, args: args as Record<string, never> }, signal })),
+  cancelCall: (id: string) => body(client.POST("/api/v1/calls/{id}/cancel", { params: { path: { id } } })),
+  calls: (filter: CallFilter, cursor: string | undefined, limit: number, signal?: AbortSignal) =>
+    knownAs<Page<Call>>(
+      client.GET("/api/v1/calls", { params: { query: { ...filled(filter), cursor, limit } }, signal }),
+    ),
+  call: (id: string, signal?: AbortSignal) =>
+    knownAs<CallDetail>(client.GET("/api/v1/calls/{id}", { params: { path: { id } }, signal })),
   wholeResult,
 
   density: (filter: CallFilter & { buckets: number }, signal?: AbortSignal) =>
-    request<DensityBucket[]>("GET", `/audit/density${queryString({ ...filter })}`, undefined, signal),
-  verifyChain: (signal?: AbortSignal) => request<ChainProof>("GET", "/audit/verify", undefined, signal),
-  exportUrl: (filter: CallFilter, format: "csv" | "jsonl") =>
-    `/api/v1/audit/export${queryString({ format, ...filter })}`,
+    body(
+      client.GET("/api/v1/audit/density", {
+        params: { query: { ...filled(filter), buckets: filter.buckets } },
+        signal,
+      }),
+    ),
+  verifyChain: (signal?: AbortSignal) => body(client.GET("/api/v1/audit/verify", { signal })),
+  exportUrl,
 
-  sessions: (signal?: AbortSignal) => every<Session>("/sessions", signal),
-  session: (session: string, signal?: AbortSignal) =>
-    request<Session>("GET", `/sessions/${id(session)}`, undefined, signal),
-  createSession: (session: { title?: string; model?: string }) => request<Session>("POST", "/sessions", session),
-  updateSession: (
-    session: string,
-    change: { title?: string; pinned?: boolean; archived?: boolean; model?: string | null },
-  ) => request<Session>("PATCH", `/sessions/${id(session)}`, change),
-  deleteSession: (session: string) => request<void>("DELETE", `/sessions/${id(session)}`),
-  submitTurn: (session: string, text: string) =>
-    request<{ turn_id: string }>("POST", `/sessions/${id(session)}/turns`, { text }),
-  stopTurn: (turn: string) => request<void>("POST", `/turns/${id(turn)}/stop`, {}),
-  events: (session: string, after: number, limit = 1000, signal?: AbortSignal) =>
-    request<{ items: TurnEvent[]; next_after?: number | null }>(
-      "GET",
-      `/sessions/${id(session)}/events${queryString({ after, limit })}`,
-      undefined,
-      signal,
+  sessions: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/sessions", { params: { query }, signal })),
+  createSession: (session: { title?: string; model?: string }) =>
+    body(client.POST("/api/v1/sessions", { body: session })),
+  updateSession: (id: string, change: SessionChange) =>
+    body(client.PATCH("/api/v1/sessions/{id}", { params: { path: { id } }, body: change })),
+  deleteSession: (id: string) => body(client.DELETE("/api/v1/sessions/{id}", { params: { path: { id } } })),
+  submitTurn: (id: string, text: string) =>
+    body(client.POST("/api/v1/sessions/{id}/turns", { params: { path: { id } }, body: { text } })),
+  stopTurn: (id: string) => body(client.POST("/api/v1/turns/{id}/stop", { params: { path: { id } } })),
+  events: (id: string, after: number, limit = 1000, signal?: AbortSignal) =>
+    knownAs<{ items: TurnEvent[]; next_after?: number | null }>(
+      client.GET("/api/v1/sessions/{id}/events", { params: { path: { id }, query: { after, limit } }, signal }),
     ),
 
-  models: (signal?: AbortSignal) => request<Page<Model>>("GET", "/models", undefined, signal),
-  createModel: (model: ModelInput) => request<Model>("POST", "/models", model),
-  updateModel: (name: string, change: Partial<ModelInput>) => request<Model>("PATCH", `/models/${id(name)}`, change),
-  deleteModel: (name: string) => request<void>("DELETE", `/models/${id(name)}`),
-  testModel: (name: string) => request<ModelTest>("POST", `/models/${id(name)}/test`, {}),
-  makeDefaultModel: (name: string) => request<void>("POST", `/models/${id(name)}/default`, {}),
+  models: async (signal?: AbortSignal) => (await body(client.GET("/api/v1/models", { signal }))).items,
+  createModel: (model: ModelInput) => body(client.POST("/api/v1/models", { body: model })),
+  deleteModel: (name: string) => body(client.DELETE("/api/v1/models/{name}", { params: { path: { name } } })),
+  testModel: (name: string) => body(client.POST("/api/v1/models/{name}/test", { params: { path: { name } } })),
+  makeDefaultModel: (name: string) =>
+    body(client.POST("/api/v1/models/{name}/default", { params: { path: { name } } })),
 
-  users: (signal?: AbortSignal) => every<User>("/users", signal),
-  createUser: (user: { name: string; display_name?: string; roles: Role[]; password: string }) =>
-    request<User>("POST", "/users", user),
-  updateUser: (
-    user: number,
-    change: { roles?: Role[]; disabled?: boolean; password?: string; display_name?: string },
-  ) => request<User>("PATCH", `/users/${user}`, change),
-  deleteUser: (user: number) => request<void>("DELETE", `/users/${user}`),
-  tokens: (signal?: AbortSignal) => every<ApiToken>("/tokens", signal),
-  createToken: (token: { name: string; scopes: string[]; expires_in_days?: number }) =>
-    request<ApiToken>("POST", "/tokens", token),
-  deleteToken: (token: number) => request<void>("DELETE", `/tokens/${token}`),
+  users: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/users", { params: { query }, signal })),
+  createUser: (user: UserInput) => body(client.POST("/api/v1/users", { body: user })),
+  updateUser: (id: number, change: UserChange) =>
+    body(client.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: change })),
+  deleteUser: (id: number) => body(client.DELETE("/api/v1/users/{id}", { params: { path: { id } } })),
+  tokens: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/tokens", { params: { query }, signal })),
+  createToken: (token: TokenInput) => body(client.POST("/api/v1/tokens", { body: token })),
+  deleteToken: (id: number) => body(client.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } })),
 
-  setAccess: (mode: AccessMode) => request<{ mode: AccessMode; pinned: boolean }>("PUT", "/settings/access", { mode }),
-  about: (signal?: AbortSignal) => request<About>("GET", "/about", undefined, signal),
+  setAccess: (mode: AccessMode) => body(client.PUT("/api/v1/settings/access", { body: { mode } })),
+  about: (signal?: AbortSignal) => body(client.GET("/api/v1/about", { signal })),
 };
 
-/** What to tell a person about a failure. */
+/** What to tell a person about a failure. The detail already names the field that is wrong. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
-    const details = error.problem.errors?.map((each) => `${each.at || "arguments"}: ${each.message}`).join("; ");
-    return details ? `${error.message} (${details})` : error.message;
+    const others = error.problem.errors?.slice(1).map((each) => `${each.at || "arguments"}: ${each.message}`);
+    return others?.length ? `${error.message} ${others.join("; ")}` : error.message;
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 /** Server state. Nothing polls: the event stream marks what has changed (`useLiveQueries`). */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiError, api, type CallFilter } from "./client";
+import { ApiError, api } from "./client";
+import type { CallFilter } from "./types";
 
 export const meQuery = queryOptions({
   queryKey: ["me"],
@@ -34,7 +35,7 @@ export const enrollmentTokenQuery = (token: number) =>
 
 export const capabilitiesQuery = queryOptions({
   queryKey: ["capabilities"],
-  queryFn: async ({ signal }) => (await api.capabilities(signal)).items,
+  queryFn: ({ signal }) => api.capabilities(signal),
 });
 
 export const callsQuery = (filter: CallFilter) =>
@@ -75,7 +76,7 @@ export const sessionsQuery = queryOptions({
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
-  queryFn: async ({ signal }) => (await api.models(signal)).items,
+  queryFn: ({ signal }) => api.models(signal),
 });
 export const usersQuery = queryOptions({
   queryKey: ["users"],

@@ -57,8 +57,6 @@ const STATES: Record<CallState, { icon: LucideIcon; colour: string; word: string
   unknown: { icon: CircleHelp, colour: "text-mutating", word: "unknown" },
 };
 
-export const CALL_STATES = Object.keys(STATES) as CallState[];
-
 export function stateWord(state: CallState): string {
   return STATES[state]?.word ?? state;
 }

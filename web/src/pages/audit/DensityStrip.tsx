@@ -1,8 +1,8 @@
 /** How many calls there were over time. Drag to select a span; from the keyboard use the time filter. */
 import { useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
-import type { CallFilter } from "../../api/client";
 import { densityQuery } from "../../api/queries";
+import type { CallFilter } from "../../api/types";
 import { formatClock, formatLocal } from "../../lib/format";
 
 const BUCKETS = 96;

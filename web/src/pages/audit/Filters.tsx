@@ -3,17 +3,17 @@ import { useQuery } from "@tanstack/react-query";
 import { ListFilter, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { capabilitiesQuery, hostsQuery, sessionsQuery, usersQuery } from "../../api/queries";
+import { CALL_STATES, CLASSES, ORIGINS } from "../../api/words";
 import { Button } from "../../components/Button";
 import { Field, inputLook, Select, TextInput } from "../../components/Field";
 import { Popover } from "../../components/Popover";
-import { CALL_STATES, stateWord } from "../../components/Words";
+import { stateWord } from "../../components/Words";
 import { useMe } from "../../frame/session";
 import { cx } from "../../lib/cx";
 import { formatLocal } from "../../lib/format";
 import { may } from "../../lib/may";
 import { type AuditSearch, DEFAULT_RANGE, RANGES, type Range } from "./search";
 
-const ORIGINS = ["chat", "api", "cli", "mcp", "schedule", "agent", "local"];
 const RANGE_WORDS: Record<Range | "all", string> = {
   "1h": "1 h",
   "24h": "24 h",
@@ -145,7 +145,7 @@ function AddFilter({ search, onChange }: FiltersProps) {
         {choose(
           "class",
           "Class",
-          ["safe", "mutating", "dangerous"].map((each) => [each, each]),
+          CLASSES.map((each) => [each, each]),
         )}
         {choose(
           "origin",

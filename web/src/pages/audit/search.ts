@@ -1,17 +1,18 @@
 /** The audit's filters as they stand in the address. */
-import type { CallFilter } from "../../api/client";
+import type { CallFilter, CallState, CapabilityClass, Origin } from "../../api/types";
+import { CALL_STATES, CLASSES, ORIGINS } from "../../api/words";
 
 export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
 export type Range = keyof typeof RANGES;
 
 export interface AuditSearch {
   tool?: string;
-  class?: string;
-  state?: string;
+  class?: CapabilityClass;
+  state?: CallState;
   edge?: number;
   user?: number;
   session?: string;
-  origin?: string;
+  origin?: Origin;
   q?: string;
   /** A span of time that ends now … */
   range?: Range | "all";
@@ -28,6 +29,10 @@ function word(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
+  return values.find((each) => each === value);
+}
+
 function whole(value: unknown): number | undefined {
   const number = typeof value === "string" ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) ? number : undefined;
@@ -41,12 +46,12 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   const range = word(search.range);
   return {
     tool: word(search.tool),
-    class: word(search.class),
-    state: word(search.state),
+    class: oneOf(CLASSES, search.class),
+    state: oneOf(CALL_STATES, search.state),
     edge: whole(search.edge),
     user: whole(search.user),
     session: word(search.session),
-    origin: word(search.origin),
+    origin: oneOf(ORIGINS, search.origin),
     q: typeof search.q === "number" ? String(search.q) : word(search.q),
     range: range === "all" || (range !== undefined && range in RANGES) ? (range as Range) : undefined,
     from: time(search.from),

@@ -3,7 +3,7 @@ import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api, messageOf } from "../../api/client";
 import { tokensQuery } from "../../api/queries";
-import type { ApiToken } from "../../api/types";
+import type { ApiToken, TokenScope } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
 import { CopyButton } from "../../components/Copy";
@@ -102,7 +102,7 @@ function TokenRow({ token }: { token: ApiToken }) {
 function TokenForm({ onDone }: { onDone: () => void }) {
   const client = useQueryClient();
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState<string[]>([TOKEN_SCOPES[0]?.scope ?? ""]);
+  const [scopes, setScopes] = useState<TokenScope[]>(["read"]);
   const [days, setDays] = useState("90");
   const make = useMutation({
     mutationFn: () =>
