@@ -23,7 +23,8 @@ use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, ResponseB
             Errors are problem details (RFC 9457).",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
-    components(schemas(Problem)),
+    // Only a query parameter names the format, and parameters bring no schemas along.
+    components(schemas(Problem, v1::audit::ExportFormat)),
     tags(
         (name = "account", description = "Signing in and out, and one's own account"),
         (name = "hosts", description = "Hosts and how they join"),

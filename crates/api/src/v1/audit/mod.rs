@@ -6,6 +6,7 @@ mod list;
 mod verify;
 mod view;
 
+pub(crate) use export::ExportFormat;
 pub(crate) use view::AuditRowView;
 
 use crate::state::AppState;
