@@ -92,13 +92,14 @@ async fn bring_up(inner: &Arc<Inner>, arrival: &Arrival) -> Result<(u64, Streami
     let _turn = wait_turn(inner).await?;
     let edge = arrival.edge;
     check_certificate(inner, arrival).await?;
-    let mut client = arrival.client.clone();
-    let said = client.describe(v1::DescribeRequest {}).await?.into_inner();
     let judging = inner
         .hosts
         .with(edge, |host| Arc::clone(&host.judging))
         .ok_or_else(|| NotUp::Refused("this manager doesn't know this edge: enrol it again".to_owned(), 0))?;
     let _judging = judging.lock().await;
+    let mut client = arrival.client.clone();
+    // Only now: the connection that was judged before may have got a new epoch.
+    let said = client.describe(v1::DescribeRequest {}).await?.into_inner();
     let Some(record) = inner.parts.storage.edges().find(edge).await? else {
         return Err(NotUp::Refused("this manager doesn't know this edge: enrol it again".to_owned(), 0));
     };
@@ -352,7 +353,7 @@ async fn refuse(client: &EdgeClient, reason: &str, retry_after_secs: u32) {
 }
 
 /// Tells an edge why, and ends its connection.
-pub(crate) async fn refuse_and_close(_inner: &Inner, client: &EdgeClient, handle: &ConnectionHandle, reason: &str) {
+pub(crate) async fn refuse_and_close(client: &EdgeClient, handle: &ConnectionHandle, reason: &str) {
     refuse(client, reason, 0).await;
     handle.close(reason);
 }

@@ -181,6 +181,14 @@ async fn settle(inner: &Inner, edge: EdgeId, live: &Live, call_id: CallId, statu
         return found;
     }
     inner.hosts.change(edge, |host| host.lost.push(call_id));
+    // It may be back already, and then nobody would ask until its next connection.
+    let newer = inner.hosts.live(edge).filter(|newer| newer.generation != live.generation);
+    if let Some(newer) = newer
+        && let Some(found) = ask_outcome(&newer.client, call_id).await
+    {
+        inner.hosts.change(edge, |host| host.lost.retain(|lost| *lost != call_id));
+        return found;
+    }
     tracing::warn!(edge.id = %edge, call.id = %call_id, reason = status.message(), "the connection was lost during a call");
     without_result(
         CallState::Unknown,

@@ -94,13 +94,16 @@ pub(crate) struct Inner {
 }
 
 impl Fleet {
-    /// Begins to listen for edges on `socket`.
+    /// Begins to listen for edges on `socket`. To be called before any call is admitted: calls that an earlier manager
+    /// left running become `unknown`, so that their edges are asked.
     ///
     /// # Errors
     ///
     /// Fails if the hosts can't be read, the manager's certificate can't be made, or the socket has no address.
     pub async fn start(config: FleetConfig, parts: FleetParts, socket: TcpListener) -> Result<Self, FleetError> {
         let tls = Arc::new(ManagerTls::new(Arc::clone(&parts.authority), Arc::clone(&parts.clock))?);
+        // Before the first edge is back and is asked about them.
+        parts.storage.calls().settle_left_running().await?;
         let records = parts.storage.edges().list().await?;
         let mut certificates = HashMap::new();
         for record in &records {
@@ -256,7 +259,7 @@ impl Fleet {
         if delete {
             let live = inner.hosts.write().remove(&id).and_then(|host| host.live);
             if let Some(live) = live {
-                crate::connection::refuse_and_close(inner, &live.client, &live.handle, "removed by an administrator").await;
+                crate::connection::refuse_and_close(&live.client, &live.handle, "removed by an administrator").await;
             }
             inner.changed(id);
         } else {
@@ -354,7 +357,7 @@ impl Inner {
     pub(crate) async fn send_away(&self, id: EdgeId, reason: &str) {
         let live = self.hosts.change(id, |host: &mut Host| host.live.take()).flatten();
         if let Some(live) = live {
-            crate::connection::refuse_and_close(self, &live.client, &live.handle, reason).await;
+            crate::connection::refuse_and_close(&live.client, &live.handle, reason).await;
         }
         self.changed(id);
     }
