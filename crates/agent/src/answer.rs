@@ -77,10 +77,13 @@ impl Runner {
     fn request(&self, may_call: bool) -> ModelRequest {
         let hosts = self.hosts();
         let limits = &self.inner.limits;
+        let tools = self.inner.catalogue.load().llm_tools();
+        // The router is told of all, because it explains what a host lacks.
+        let tools = if self.label.builtin { tools } else { events::offered(tools, &hosts) };
         ModelRequest {
             system: prompt::system(&self.user_name, self.inner.clock.now(), &hosts, may_call),
             messages: history::told(&self.said, &self.label, &self.data, limits.history_bytes),
-            tools: events::offered(self.inner.catalogue.load().llm_tools(), &hosts),
+            tools,
             allow_tools: may_call,
             max_output_tokens: limits.output_tokens,
             hosts,

@@ -150,7 +150,7 @@ fn edge(
     let mut word = target;
     for name in ["edge_id", "edge", "host"] {
         if !has(name)
-            && let Some(value) = given.remove(name)
+            && let Some(value) = given.shift_remove(name)
         {
             word = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         }

@@ -3,6 +3,7 @@
 //! Whatever happened (a stop, a crash, a cut), a model is told a conversation in which every call has exactly one
 //! result, right after the message that asked for it.
 
+use crate::results::unmarked;
 use llm::{BadArguments, Message, ModelLabel, ToolCall};
 use model::CallId;
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,8 @@ fn tell(message: &Said, label: &ModelLabel, data: &BTreeMap<CallId, Value>) -> M
         Said::Tool { call, tool, content, is_error } => Message::Tool {
             call_id: wire_id(*call),
             name: tool.clone(),
-            content: content.clone(),
+            // The router follows no instructions and shows the text to people, for whom the marks mean nothing.
+            content: if label.builtin { unmarked(content).to_owned() } else { content.clone() },
             is_error: *is_error,
             data: data.get(call).cloned(),
         },

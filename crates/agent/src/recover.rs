@@ -83,6 +83,12 @@ impl Runner {
             .await?;
         }
         let this_turn = self.this_turn();
+        for call in this_turn.calls.iter().filter(|_| self.label.builtin) {
+            // The router's tables are made of whole results, which the conversation doesn't hold.
+            if let Some(ended) = known_end(&self.inner.storage, call.id).await? {
+                self.data.extend(ended.result.map(|result| (call.id, result)));
+            }
+        }
         let may_run = !stop_requested && !expired;
         let is_command = self.provider.is_none();
         let mut last = None;

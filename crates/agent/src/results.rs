@@ -136,6 +136,15 @@ fn marked(text: &str, source: &str) -> String {
     format!("<untrusted-data source=\"{source}\" key=\"{key}\">\n{text}\n</untrusted-data key=\"{key}\">")
 }
 
+/// The text between the marks of [`marked`]; the whole text if it has none.
+pub(crate) fn unmarked(content: &str) -> &str {
+    let inner = content
+        .strip_prefix("<untrusted-data ")
+        .and_then(|rest| rest.split_once('\n'))
+        .and_then(|(_, rest)| rest.rsplit_once("\n</untrusted-data "));
+    inner.map_or(content, |(inner, _)| inner)
+}
+
 /// Cleans every text in a value of terminal codes and control characters.
 fn clean(value: &Value) -> Value {
     match value {
@@ -225,6 +234,7 @@ mod tests {
             let end = format!("</untrusted-data key=\"{key}\">");
             prop_assert_eq!(content.matches(&end).count(), 1);
             prop_assert!(content.ends_with(&end));
+            prop_assert_eq!(unmarked(&content), json!(text).to_string());
         }
     }
 }

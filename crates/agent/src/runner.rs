@@ -1,12 +1,14 @@
 //! One turn at work.
 
 use crate::guard::LoopGuard;
-use crate::history::Said;
+use crate::history::{self, Said};
 use crate::results::Ended;
 use crate::round::Planned;
 use crate::service::{Cut, Inner, MaybeProvider, Stop};
 use crate::{events, render, trust};
-use llm::{HostRef, ModelLabel};
+use futures::StreamExt;
+use llm::builtin::Builtin;
+use llm::{HostRef, ModelEvent, ModelLabel, ModelRequest, Provider};
 use model::{CallId, Roles, SessionId, UserId};
 use serde_json::Value;
 use skill::Capability;
@@ -222,9 +224,36 @@ impl Runner {
             return Ok(ending);
         }
         if let Some(ended) = ended {
-            self.say(&render::ended(tool, &ended)).await?;
+            let text = match ended.succeeded() {
+                true => self.shown_by_router().await,
+                false => None,
+            };
+            self.say(&text.unwrap_or_else(|| render::ended(tool, &ended))).await?;
         }
         Ok(Ending::answered())
+    }
+
+    /// How the builtin router shows the results of this turn.
+    async fn shown_by_router(&self) -> Option<String> {
+        let begin = self.said.iter().rposition(|said| matches!(said, Said::User { .. }))?;
+        let label = Builtin.label();
+        let request = ModelRequest {
+            messages: history::told(
+                self.said.get(begin..)?,
+                &label,
+                &self.data,
+                self.inner.limits.history_bytes,
+            ),
+            hosts: self.hosts(),
+            ..ModelRequest::default()
+        };
+        let mut stream = Builtin.stream(request, self.stop().token.clone());
+        while let Some(event) = stream.next().await {
+            if let Ok(ModelEvent::Completed(completion)) = event {
+                return Some(completion.text).filter(|text| !text.trim().is_empty());
+            }
+        }
+        None
     }
 
     /// Answers without a model.
@@ -334,7 +363,13 @@ async fn keep(inner: Arc<Inner>, lease: Lease, stop: Arc<Stop>) {
                 time_up.as_mut().reset(tokio::time::Instant::now() + std::time::Duration::from_secs(86_400));
             }
             _ = beat.tick() => match inner.storage.turns().renew(lease, hold).await {
-                Ok(true) => failures = 0,
+                Ok(true) => {
+                    failures = 0;
+                    // A stop that came while no task held the turn is only in the database.
+                    if inner.storage.turns().find(lease.turn).await.is_ok_and(|turn| turn.is_some_and(|turn| turn.stop_requested)) {
+                        stop.cut(Cut::Stopped);
+                    }
+                }
                 Ok(false) => return stop.cut(Cut::LeaseLost),
                 Err(problem) => {
                     warn!(error = %problem, "a turn's lease could not be renewed");

@@ -315,7 +315,8 @@ impl World {
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let keys = MasterKey::from_bytes([7; 32]);
-        let storage = Storage::open(&folder.path().join("db"), Arc::clone(&clock), keys).await.unwrap();
+        let storage =
+            Storage::open(&folder.path().join("db"), Arc::clone(&clock), keys.clone()).await.unwrap();
         let catalogue = Catalogue::new([
             capability("host_load", Class::Safe),
             capability("read_journal", Class::Safe),
@@ -323,7 +324,7 @@ impl World {
         ])
         .unwrap();
         let catalogue = Arc::new(ArcSwap::from_pointee(catalogue));
-        let redactor = Arc::new(Redactor::default());
+        let redactor = Arc::new(Redactor::new(keys, &[]).unwrap());
         let gate = Arc::new(Gate::new(GateParts {
             storage: storage.clone(),
             catalogue: Arc::clone(&catalogue),
