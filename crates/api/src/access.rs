@@ -2,10 +2,11 @@
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::state::AppState;
+use crate::state::{ApiConfig, AppState};
 use crate::words::AccessModeWord;
 use agent::AccessMode;
 use serde::Serialize;
+use storage::{Storage, StorageError};
 use utoipa::ToSchema;
 
 /// The key of the setting.
@@ -23,16 +24,26 @@ pub struct Access {
     pub may_chat: bool,
 }
 
+/// The mode that holds: the pinned one, else the chosen one, else the configured one.
+///
+/// # Errors
+///
+/// Fails only if the database does.
+pub async fn effective_mode(storage: &Storage, config: &ApiConfig) -> Result<AccessMode, StorageError> {
+    match config.pinned_access {
+        Some(mode) => Ok(mode),
+        None => Ok(storage.settings().get(SETTING).await?.unwrap_or(config.default_access)),
+    }
+}
+
 /// Reads the mode that holds for this caller.
 ///
 /// # Errors
 ///
 /// Fails only if the database does.
 pub async fn access_of(app: &AppState, identity: &Identity) -> Result<Access, ApiError> {
-    let (mode, pinned) = match app.config.pinned_access {
-        Some(mode) => (mode, true),
-        None => (app.storage.settings().get(SETTING).await?.unwrap_or(app.config.default_access), false),
-    };
+    let mode = effective_mode(&app.storage, &app.config).await?;
+    let pinned = app.config.pinned_access.is_some();
     Ok(Access { mode, pinned, may_chat: mode.admits(&identity.user.roles) })
 }
 

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use gate::HostState;
 use http::{Extensions, HeaderMap, StatusCode, header};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -54,7 +55,11 @@ async fn readyz(State(app): State<AppState>) -> Response {
     let readiness = match last.as_ref() {
         Some(known) if known.at.elapsed() < FRESH => known.clone(),
         _ => {
-            let checks = vec![database(&app).await, authority(&app), tunnel(&app), running(&app)];
+            let mut checks = vec![database(&app).await, tunnel(&app), running(&app)];
+            checks.extend(app.checks.iter().map(|(name, check)| {
+                let problem = check();
+                Check { name, ok: problem.is_none(), problem }
+            }));
             let ready = checks.iter().all(|check| check.ok);
             last.insert(Readiness { ready, checks, at: Instant::now() }).clone()
         }
@@ -74,11 +79,6 @@ async fn database(app: &AppState) -> Check {
         Err(_) => Some(format!("it took longer than {} s to write", MAX_WAIT.as_secs())),
     };
     Check { name: "database", ok: problem.is_none(), problem }
-}
-
-fn authority(app: &AppState) -> Check {
-    let problem = app.fleet.authority_problem();
-    Check { name: "certificate_authority", ok: problem.is_none(), problem }
 }
 
 fn tunnel(app: &AppState) -> Check {
@@ -103,6 +103,10 @@ async fn metrics(
     let Some(recorder) = &app.metrics else { return Err(ApiError::not_found("metrics")) };
     metrics::gauge!("steadyhand_database_commits").set(app.storage.stats().commits as f64);
     metrics::gauge!("steadyhand_database_jobs").set(app.storage.stats().jobs as f64);
+    let hosts = app.fleet.hosts();
+    let online = hosts.iter().filter(|host| host.state == HostState::Online).count();
+    metrics::gauge!("steadyhand_hosts").set(hosts.len() as f64);
+    metrics::gauge!("steadyhand_hosts_online").set(online as f64);
     recorder.run_upkeep();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], recorder.render())
         .into_response())

@@ -18,7 +18,7 @@ pub mod v1;
 mod words;
 
 pub use openapi::{openapi, openapi_json};
-pub use state::{ApiConfig, AppInner, AppParts, AppState};
+pub use state::{ApiConfig, AppInner, AppParts, AppState, ReadinessCheck};
 
 use axum::Router;
 

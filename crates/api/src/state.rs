@@ -40,8 +40,6 @@ pub struct ApiConfig {
     pub default_access: AccessMode,
     /// Limits of attempts to sign in.
     pub throttle: ThrottleLimits,
-    /// `HOST:PORT` at which edges reach the tunnel, for the enrolment command.
-    pub tunnel_address: String,
 }
 
 impl Default for ApiConfig {
@@ -56,10 +54,12 @@ impl Default for ApiConfig {
             pinned_access: None,
             default_access: AccessMode::Off,
             throttle: ThrottleLimits::default(),
-            tunnel_address: "127.0.0.1:7443".to_owned(),
         }
     }
 }
+
+/// Tells what is wrong with a part, if anything.
+pub type ReadinessCheck = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The parts that the manager has started.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ pub struct AppParts {
     /// The database.
     pub storage: Storage,
     /// The one door.
-    pub executor: Arc<Executor>,
+    pub executor: Executor,
     /// The hosts.
     pub fleet: Fleet,
     /// The chat loop.
@@ -80,6 +80,8 @@ pub struct AppParts {
     pub hasher: Hasher,
     /// What `/metrics` shows; `None` where no recorder is installed.
     pub metrics: Option<PrometheusHandle>,
+    /// More that `/readyz` tries, by name; each tells what is wrong, if anything.
+    pub checks: Vec<(&'static str, ReadinessCheck)>,
     /// Fires when the manager stops: event streams end.
     pub shutdown: CancellationToken,
     /// How the API behaves.

@@ -1,1 +1,9 @@
-//! (being written)
+//! The manager: configuration, wiring of the parts, and the command line. What the parts do is theirs.
+
+mod catalogue;
+pub mod cli;
+pub mod config;
+mod listen;
+mod models;
+mod serve;
+mod telemetry;

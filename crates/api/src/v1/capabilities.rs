@@ -8,7 +8,8 @@ use crate::state::AppState;
 use crate::words::{ClassWord, ScopeWord};
 use axum::Json;
 use axum::extract::State;
-use gate::{HostFacts, HostState};
+use fleet::HostView;
+use gate::HostState;
 use model::{Class, EdgeId, Scope};
 use serde::Serialize;
 use serde_json::Value;
@@ -91,10 +92,10 @@ async fn handler(
                 Scope::Host => hosts
                     .iter()
                     .map(|host| CapabilityHost {
-                        edge_id: host.facts.id,
-                        name: host.facts.name.clone(),
-                        online: host.facts.state == HostState::Online,
-                        unmet: unmet(&host.facts, key),
+                        edge_id: host.id,
+                        name: host.name.clone(),
+                        online: host.state == HostState::Online,
+                        unmet: unmet(host, key),
                     })
                     .collect(),
             };
@@ -129,11 +130,11 @@ fn view(
     }
 }
 
-/// What a host lacks for a skill. One that never described itself lacks nothing that is known of.
-fn unmet(host: &HostFacts, key: &str) -> Vec<String> {
-    let Some(skills) = &host.skills else { return Vec::new() };
-    match skills.get(key) {
-        Some(facts) => facts.unmet.clone(),
+/// What a host lacks for a skill. Of one that never described itself nothing is known.
+fn unmet(host: &HostView, key: &str) -> Vec<String> {
+    match host.skills.iter().find(|skill| skill.key == *key) {
+        Some(skill) => skill.unmet.clone(),
+        None if host.skills.is_empty() => Vec::new(),
         None => vec!["an edge that has this skill".to_owned()],
     }
 }

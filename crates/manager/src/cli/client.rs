@@ -71,10 +71,6 @@ impl Client {
         self.http.request(method, format!("{}/api/v1{path}", self.base))
     }
 
-    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.json(self.request(Method::GET, path)).await
-    }
-
     pub(super) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.json(self.request(Method::POST, path).json(body)).await
     }

@@ -14,7 +14,11 @@ use std::path::PathBuf;
 
 /// Steadyhand's manager.
 #[derive(Debug, Parser)]
-#[command(name = "steadyhand", version, about = "Run a fleet of hosts by talking to it, with a gate before every call")]
+#[command(
+    name = "steadyhand",
+    version,
+    about = "Run a fleet of hosts by talking to it, with a gate before every call"
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

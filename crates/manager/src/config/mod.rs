@@ -17,7 +17,6 @@ mod tunnel;
 pub use chat::ChatConfig;
 pub use environment::{Environment, ProcessEnvironment};
 pub use http::{HttpConfig, TlsFiles};
-pub use models::fixed_models;
 pub use security::SecurityConfig;
 pub use storage::StorageConfig;
 pub use telemetry::{LogFormat, TelemetryConfig};
@@ -128,7 +127,7 @@ impl Config {
             storage: StorageConfig::read(&mut reader),
             chat: ChatConfig::read(&mut reader, environment),
             security: SecurityConfig::read(&mut reader, known_tools),
-            models: fixed_models(&mut reader, environment),
+            models: models::fixed_models(&mut reader, environment),
             telemetry: TelemetryConfig::read(&mut reader),
             file,
         };

@@ -11,7 +11,7 @@ const OPENAI_MODEL: &str = "gpt-4.1";
 const OLLAMA_MODEL: &str = "llama3.1";
 
 /// The providers of the file, then those of the environment. The first is the default until an admin chooses.
-pub fn fixed_models(reader: &mut Reader<'_>, environment: &dyn Environment) -> Vec<FixedModel> {
+pub(super) fn fixed_models(reader: &mut Reader<'_>, environment: &dyn Environment) -> Vec<FixedModel> {
     let mut models: Vec<FixedModel> =
         reader.names("models").into_iter().filter_map(|name| configured(reader, name)).collect();
     for model in from_environment(reader, environment) {

@@ -1,6 +1,6 @@
 //! Lists rows of the audit chain.
 
-use super::view::AuditRowView;
+use super::view::{AuditQuery, AuditRowView};
 use crate::auth::rule::Read;
 use crate::auth::{Caller, Identity};
 use crate::error::ApiError;
@@ -9,26 +9,8 @@ use crate::page::{Page, PageQuery, encode};
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
 use model::CallId;
-use serde::Deserialize;
 use storage::audit::{AuditFilter, AuditRow};
-use utoipa::IntoParams;
-
-/// Which rows. Absent means all.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct AuditQuery {
-    /// What happened; `call.` with the dot at its end means all kinds that begin with it.
-    kind: Option<String>,
-    /// Not before.
-    from: Option<DateTime<Utc>>,
-    /// Before.
-    to: Option<DateTime<Utc>>,
-    /// Of this call.
-    #[param(value_type = Option<Uuid>)]
-    call: Option<String>,
-}
 
 /// Rows that are looked through for one page of somebody who sees only their own.
 const MAX_SCANNED: u32 = 2000;

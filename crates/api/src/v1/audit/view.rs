@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use model::CallId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use storage::audit::AuditRow;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// A row of the audit chain.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -44,4 +44,19 @@ impl From<AuditRow> for AuditRowView {
             row_hash: row.row_hash,
         }
     }
+}
+
+/// Which rows. Absent means all.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AuditQuery {
+    /// What happened; `call.` with the dot at its end means all kinds that begin with it.
+    pub(super) kind: Option<String>,
+    /// Not before.
+    pub(super) from: Option<DateTime<Utc>>,
+    /// Before.
+    pub(super) to: Option<DateTime<Utc>>,
+    /// Of this call.
+    #[param(value_type = Option<Uuid>)]
+    pub(super) call: Option<String>,
 }

@@ -21,7 +21,7 @@ pub struct CreateEnrollmentRequest {
     /// What the host that joins with it gets.
     #[serde(default)]
     labels: BTreeMap<String, String>,
-    /// How long it can be used, 10–3600 s. Default: 900.
+    /// How long it can be used, 60–3600 s. Default: 900.
     ttl_seconds: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub struct CreatedEnrollment {
     expires_at: DateTime<Utc>,
 }
 
-const MIN_TTL_SECONDS: u64 = 10;
+const MIN_TTL_SECONDS: u64 = 60;
 const MAX_TTL_SECONDS: u64 = 3600;
 const DEFAULT_TTL_SECONDS: u64 = 900;
 
@@ -62,11 +62,9 @@ pub(super) async fn handler(
         }
     };
     let made = app.fleet.create_token(request.labels, ttl, caller.user.id, caller.actor()).await?;
-    let command =
-        format!("steadyhand-edge enroll --manager {} --token {}", app.config.tunnel_address, made.token);
     let created = CreatedEnrollment {
         id: made.id,
-        command,
+        command: made.command,
         ca_pin: made.ca_pin,
         expires_at: made.expires_at,
         token: made.token,

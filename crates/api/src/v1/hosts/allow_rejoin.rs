@@ -21,5 +21,5 @@ pub(super) async fn handler(
     Path(id): Path<EdgeId>,
 ) -> Result<Json<HostDetail>, ApiError> {
     app.fleet.allow_rejoin(id, caller.actor()).await?;
-    detail(&app, id).await.map(Json)
+    detail(&app, id).map(Json)
 }

@@ -19,12 +19,10 @@ pub(super) async fn handler(
     _caller: Caller<Read>,
     Path(id): Path<EdgeId>,
 ) -> Result<Json<HostDetail>, ApiError> {
-    detail(&app, id).await.map(Json)
+    detail(&app, id).map(Json)
 }
 
 /// The host as its page shows it.
-pub(super) async fn detail(app: &AppState, id: EdgeId) -> Result<HostDetail, ApiError> {
-    let host = app.fleet.host(id).ok_or_else(|| ApiError::not_found("host"))?;
-    let certificate = app.storage.edges().latest_certificate(id).await?;
-    Ok(HostDetail::of(host, certificate))
+pub(super) fn detail(app: &AppState, id: EdgeId) -> Result<HostDetail, ApiError> {
+    app.fleet.host(id).map(HostDetail::from).ok_or_else(|| ApiError::not_found("host"))
 }

@@ -30,6 +30,6 @@ pub(super) async fn handler(
     Path(id): Path<EdgeId>,
     Json(request): Json<ResolveRequest>,
 ) -> Result<axum::Json<HostDetail>, ApiError> {
-    app.fleet.resolve_quarantine(id, request.keep_instance, caller.actor()).await?;
-    detail(&app, id).await.map(axum::Json)
+    app.fleet.resolve_quarantine(id, &request.keep_instance, caller.actor()).await?;
+    detail(&app, id).map(axum::Json)
 }

@@ -44,10 +44,10 @@ pub(super) async fn handler(
         check_labels(labels)?;
     }
     if let Some(name) = request.name {
-        app.fleet.rename(id, name, caller.actor()).await?;
+        app.fleet.rename(id, &name, caller.actor()).await?;
     }
     if let Some(labels) = request.labels {
         app.fleet.set_labels(id, labels, caller.actor()).await?;
     }
-    detail(&app, id).await.map(axum::Json)
+    detail(&app, id).map(axum::Json)
 }

@@ -6,8 +6,7 @@ use fleet::HostView as FleetHost;
 use model::{Class, EdgeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use storage::edges::CertificateRecord;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// Where a host stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -132,30 +131,30 @@ pub struct HostDetail {
     pub instances: Vec<String>,
 }
 
-impl From<FleetHost> for HostView {
-    fn from(host: FleetHost) -> Self {
-        let facts = host.facts;
+impl From<&FleetHost> for HostView {
+    fn from(host: &FleetHost) -> Self {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
         Self {
-            id: facts.id,
-            name: facts.name,
-            hostname: facts.hostname.unwrap_or_default(),
-            labels: facts.labels,
-            state: facts.state.into(),
-            state_reason: facts.state_reason,
-            os: facts.os.unwrap_or_default(),
-            kernel: host.kernel,
-            arch: facts.arch.unwrap_or_default(),
-            version: facts.version.unwrap_or_default(),
-            systemd: host.systemd,
-            journal: host.journal,
+            id: host.id,
+            name: host.name.clone(),
+            hostname: host.hostname.clone(),
+            labels: host.labels.clone(),
+            state: host.state.into(),
+            state_reason: host.state_reason.clone(),
+            os: text(&host.os),
+            kernel: text(&host.kernel),
+            arch: text(&host.arch),
+            version: text(&host.version),
+            systemd: host.systemd.unwrap_or_default(),
+            journal: host.journal.unwrap_or_default(),
             load: host.load.map(|load| HostLoadView {
                 load1: load.load1,
                 cpu_percent: load.cpu_percent,
                 memory_percent: load.memory_percent,
                 disk_percent: load.disk_percent,
             }),
-            connected_at: facts.connected_at,
-            last_seen_at: facts.last_seen_at,
+            connected_at: host.connected_at,
+            last_seen_at: host.last_seen_at,
             created_at: host.created_at,
         }
     }
@@ -173,28 +172,58 @@ impl From<gate::HostState> for HostState {
     }
 }
 
-impl HostDetail {
-    pub(super) fn of(host: FleetHost, certificate: Option<CertificateRecord>) -> Self {
-        let skills = host.facts.skills.clone().unwrap_or_default();
+impl From<FleetHost> for HostDetail {
+    fn from(host: FleetHost) -> Self {
+        let skill = |skill: fleet::SkillView| HostSkill {
+            key: skill.key,
+            class: skill.class,
+            unmet: skill.unmet,
+            source: skill.source,
+        };
         Self {
-            skills: skills
-                .into_iter()
-                .map(|(key, facts)| HostSkill {
-                    key,
-                    class: facts.class,
-                    unmet: facts.unmet,
-                    // Packs come with a later version; until then all skills are compiled in.
-                    source: "builtin".to_owned(),
-                })
-                .collect(),
-            notes: host.notes.clone(),
-            certificate: certificate
+            host: HostView::from(&host),
+            skills: host.skills.into_iter().map(skill).collect(),
+            notes: host.notes,
+            certificate: host
+                .certificate
                 .map(|known| CertificateView { serial: known.serial, not_after: known.not_after }),
-            instance: host.instance.clone(),
-            boot_id: host.boot_id.clone(),
-            address: host.address.clone(),
-            instances: host.instances.clone(),
-            host: host.into(),
+            instance: host.instance,
+            boot_id: host.boot_id,
+            address: host.address,
+            instances: host.contestants.into_iter().map(|contestant| contestant.instance_id).collect(),
         }
+    }
+}
+
+/// Which hosts. Absent means all.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HostQuery {
+    /// A part of the name, the host's own name, the OS or a label.
+    pub(super) q: Option<String>,
+    /// Where they stand.
+    pub(super) state: Option<HostState>,
+    /// A label: `key`, or `key=value`.
+    pub(super) label: Option<String>,
+}
+
+impl HostQuery {
+    /// Whether a host is one of them.
+    pub(super) fn fits(&self, host: &HostView) -> bool {
+        let text_fits = self.q.as_deref().filter(|text| !text.is_empty()).is_none_or(|text| {
+            let text = text.to_lowercase();
+            let contains = |value: &str| value.to_lowercase().contains(&text);
+            contains(&host.name)
+                || contains(&host.hostname)
+                || contains(&host.os)
+                || host.labels.iter().any(|(key, value)| contains(&format!("{key}={value}")))
+        });
+        let label_fits = self.label.as_deref().filter(|label| !label.is_empty()).is_none_or(|label| {
+            match label.split_once('=') {
+                Some((key, value)) => host.labels.get(key).is_some_and(|own| own == value),
+                None => host.labels.contains_key(label),
+            }
+        });
+        text_fits && label_fits && self.state.is_none_or(|state| host.state == state)
     }
 }
