@@ -15,8 +15,7 @@ pub struct Params {
     /// Process id. Never 1, a kernel thread or the agent.
     #[schemars(range(min = 2, max = 4_194_304))]
     pid: u32,
-    /// `start_time` of the process as `host_processes` reports it (clock ticks after boot), so that a process that
-    /// took over the id is never hit.
+    /// `start_time` of the process as `host_processes` reports it (clock ticks after boot), so that a process that took over the id is never hit.
     start_time: u64,
     /// The signal.
     #[serde(default)]

@@ -258,9 +258,12 @@ mod tests {
         use std::sync::Arc;
         let host = RealHost::new(RealHostConfig::default(), Arc::new(model::SystemClock));
         let cx = SkillContext { host: Arc::new(host), cancel: tokio_util::sync::CancellationToken::new() };
-        let output = read(&cx, "/proc/self/status", 0, 1000).await.unwrap_err();
-        // `self` is a link of the kernel: it would name whoever resolves it.
-        assert_eq!(output.kind, SkillErrorKind::Refused);
+        // Links of processes lead out of every folder; the kernel's own way around rules.
+        let error =
+            read(&cx, &format!("/proc/{}/cwd/Cargo.toml", std::process::id()), 0, 10).await.unwrap_err();
+        assert_eq!(error.kind, SkillErrorKind::Refused);
+        let error = read(&cx, "/proc/self/environ", 0, 10).await.unwrap_err();
+        assert_eq!(error.kind, SkillErrorKind::Refused);
         let output = read(&cx, "/proc/uptime", 0, 1000).await.unwrap();
         assert!(output.size == 0 && output.bytes > 0 && output.end);
     }

@@ -155,9 +155,17 @@ async fn what_is_wrong_with_a_certificate_is_a_fact() {
 
 #[tokio::test]
 async fn a_port_without_tls_says_so() {
-    let (address, _requests) = server(vec![b"HTTP/1.1 200 OK\r\n\r\n".to_vec()]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+    });
     let output = probe(FakeHost::empty(), params(format!("https://{address}/"))).await.unwrap();
     assert_eq!((output.responded, output.error_kind), (false, Some(FailureKind::Tls)));
+    assert!(output.error.as_ref().unwrap().contains("may not speak TLS"), "{output:?}");
 }
 
 #[tokio::test]

@@ -73,11 +73,11 @@ pub(crate) fn command(host: &dyn Host, process: &Process) -> String {
 /// The control group's path of a process.
 pub(crate) fn cgroup(host: &dyn Host, pid: u32) -> Option<String> {
     let text = read(host, &format!("/proc/{pid}/cgroup"))?;
-    // `0::` is cgroup v2; with v1 systemd keeps its own hierarchy.
-    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start).map(str::to_owned));
-    line("0::")
-        .filter(|path| path != "/")
-        .or_else(|| text.lines().find_map(|line| Some(line.split_once(":name=systemd:")?.1.to_owned())))
+    // `0::` is cgroup v2; with v1 systemd keeps a hierarchy of its own. The root group says nothing.
+    ["0::", "name=systemd:"].into_iter().find_map(|mark| {
+        text.lines()
+            .find_map(|line| Some(line.split_once(mark)?.1).filter(|path| *path != "/").map(str::to_owned))
+    })
 }
 
 /// The systemd unit in a control group's path.
