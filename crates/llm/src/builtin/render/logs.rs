@@ -56,11 +56,11 @@ pub(super) fn journal(data: &Value, args: &Value, host: &str, language: Language
 }
 
 fn line(entry: &Value, with_unit: bool) -> String {
-    let time = string(entry, &["time", "at", "timestamp"])
+    let time = string(entry, &["time"])
         .map(|text| text.split('.').next().unwrap_or(text).trim_end_matches('Z').replace('T', " "))
         .unwrap_or_default();
     let priority = string(entry, &["priority"]).unwrap_or("");
-    let source = if with_unit { string(entry, &["unit", "identifier", "command"]).unwrap_or("") } else { "" };
+    let source = if with_unit { string(entry, &["unit", "identifier"]).unwrap_or("") } else { "" };
     let message = string(entry, &["message"]).unwrap_or("").replace('\n', " ⏎ ");
     [time.as_str(), priority, source, message.as_str()]
         .iter()

@@ -8,9 +8,9 @@ use serde_json::Value;
 const MAX_ROWS: usize = 60;
 
 const UNITS: &[&str] = &["units", "services"];
-const NAMES: &[&str] = &["unit", "name", "id", "service"];
-const STATES: &[&str] = &["active_state", "state", "active"];
-const SINCE: &[&str] = &["since", "state_since", "active_since", "changed_at"];
+const NAMES: &[&str] = &["name", "unit"];
+const STATES: &[&str] = &["state", "active_state"];
+const SINCE: &[&str] = &["since"];
 
 /// Names of the units that a result shows as failed.
 pub(in crate::builtin) fn failed_units(data: &Value) -> Vec<String> {
@@ -130,8 +130,12 @@ fn one(unit: &Value, place: &str, language: Language) -> String {
     let mut rows = vec![vec![language.pick("state", "상태").to_owned(), state(unit)]];
     for (label, keys) in [
         (language.pick("result", "결과"), &["result"][..]),
+        (language.pick("last exit", "마지막 종료"), &["last_exit"][..]),
+        (language.pick("says", "서비스 메시지"), &["status_text"][..]),
         (language.pick("description", "설명"), &["description"][..]),
-        (language.pick("at boot", "부팅 시"), &["unit_file_state", "enabled"][..]),
+        (language.pick("last run", "마지막 실행"), &["last_trigger"][..]),
+        (language.pick("next run", "다음 실행"), &["next_trigger"][..]),
+        (language.pick("at boot", "부팅 시"), &["enabled"][..]),
     ] {
         if let Some(value) = string(unit, keys) {
             rows.push(vec![label.to_owned(), inline(value, 160)]);
@@ -139,10 +143,7 @@ fn one(unit: &Value, place: &str, language: Language) -> String {
     }
     for (label, key) in [
         ("pid", "main_pid"),
-        ("pid", "pid"),
         (language.pick("restarts", "재시작"), "restarts"),
-        (language.pick("exit status", "종료 코드"), "exit_status"),
-        (language.pick("exit code", "종료 코드"), "exit_code"),
         (language.pick("tasks", "작업"), "tasks"),
     ] {
         if let Some(value) = whole(unit, key) {
@@ -153,7 +154,7 @@ fn one(unit: &Value, place: &str, language: Language) -> String {
         rows.push(vec![language.pick("memory", "메모리").to_owned(), memory(unit)]);
     }
     out.push_str(&format!("\n\n{}", table(&language.pick(["measure", "value"], ["항목", "값"]), &rows)));
-    let lines: Vec<String> = list(unit, &["log", "last_log", "logs", "lines", "log_lines"])
+    let lines: Vec<String> = list(unit, &["log"])
         .iter()
         .filter_map(|line| {
             line.as_str().map(str::to_owned).or_else(|| {

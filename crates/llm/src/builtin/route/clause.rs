@@ -113,6 +113,14 @@ fn stands_apart(so_far: &Clause, next: &Clause) -> bool {
     if bare_names(next) {
         return false;
     }
+    let ordered = matches!(so_far.intent(), Some(Intent::Restart | Intent::Kill | Intent::Reboot));
+    let asks = [
+        Show, Check, Read, Tail, Grep, What, How, Which, When, Who, HowMany, Restart, Reload, Start, Stop,
+        Kill, Reboot,
+    ];
+    if ordered && !next.facts.any(&asks) && !next.tokens.iter().any(|token| token.kind == Kind::Question) {
+        return false; // the reason for the order
+    }
     if so_far.intent() != next.intent() {
         // "show nginx and redis logs", "cpu and memory hogs"
         let only_names_before =

@@ -60,6 +60,15 @@ impl Concepts {
         concepts.iter().any(|concept| self.has(*concept))
     }
 
+    /// Whether there is nothing beside `concepts`.
+    pub(super) fn only(self, concepts: &[Concept]) -> bool {
+        let mut all = Self::default();
+        for concept in concepts {
+            all.add(*concept);
+        }
+        self.0 & !all.0 == 0 && self.1 & !all.1 == 0
+    }
+
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0 && self.1 == 0
     }

@@ -2,6 +2,7 @@
 
 use super::concept::Concept::{self, *};
 use super::facts::{Facts, PlaceKind, Role};
+use super::orders::Commands;
 use super::token::{Kind, Token};
 
 /// What can be asked for.
@@ -100,7 +101,7 @@ fn tcp(facts: &Facts) -> i32 {
                 && !facts.services.is_empty(),
             10,
         ),
-        (!facts.named_ports.is_empty() && facts.has(Open) && !somewhere && facts.services.is_empty(), 8),
+        (!facts.named_ports.is_empty() && facts.has(Open) && !somewhere, 11),
         (
             !facts.named_ports.is_empty()
                 && (facts.services.as_slice() == ["ssh"] || facts.services.is_empty())
@@ -264,13 +265,17 @@ fn journal(facts: &Facts) -> i32 {
     points(&[
         (facts.has(Journal), 9),
         (facts.has(Log), 6),
-        (facts.has(Kernel), 8),
+        (
+            facts.has(Kernel),
+            if facts.any(&[Show, Log, Check, What]) || severe || facts.words <= 3 { 8 } else { 3 },
+        ),
         (facts.has(Oom), 9),
         (facts.has(Login), 10),
         (severe, 5),
         (severe && facts.has(Log), 2),
         (severe && facts.any(&[LastN, Recent]), 2),
         (!facts.services.is_empty() && (facts.has(Log) || severe), 3),
+        (!facts.services.is_empty() && severe, 3),
         (timed && (facts.has(Log) || severe), 2),
         (timed && facts.has(Why) && facts.services.is_empty(), 5),
         (timed && facts.has(Fail) && facts.services.is_empty() && !facts.has(Service), 2),
@@ -282,6 +287,7 @@ fn journal(facts: &Facts) -> i32 {
             5,
         ),
         (facts.has(Boot) && facts.any(&[Show, Log, What, Why]), 3),
+        (facts.has(Boot) && facts.words <= 3 && !facts.any(&[Uptime, Restarted]), 5),
         (facts.grep.is_some() && facts.any(&[Log, Journal]), 2),
         (facts.numbers.lines.is_some() && facts.any(&[Log, Journal]), 2),
         (file, -8),
@@ -299,7 +305,7 @@ fn load(facts: &Facts, commands: &Commands) -> i32 {
         || facts.all_hosts;
     let asked = facts.any(&[How, Status, Slow, Check, Load, Why]);
     let elsewhere = !facts.urls.is_empty()
-        || !facts.paths.is_empty() && !facts.has(Disk)
+        || !facts.paths.is_empty() && !facts.any(&[Disk, Free])
         || facts.outside() && !facts.any(&[Load, Cpu, Mem, Disk]);
     points(&[
         (facts.has(Load), 6),
@@ -342,6 +348,7 @@ fn processes(facts: &Facts) -> i32 {
         (facts.has(Process), 8),
         (facts.has(Process) && facts.any(&[Show, Running, Most, Which, What, Check]), 1),
         (facts.has(PerProcess), 12),
+        (facts.has(Who) && facts.has(Disk) && !facts.has(Free), 10),
         (facts.has(Eat) && counted && !how_much, if pointed { 10 } else { 7 }),
         (facts.has(Eat) && facts.has(Load) && facts.any(&[Who, What, Which, Most]), 6),
         (facts.has(Eat) && facts.any(&[Who, What, Which]) && !counted && facts.has(Free), 3),
@@ -358,7 +365,7 @@ fn processes(facts: &Facts) -> i32 {
         (!facts.programs.is_empty() && facts.any(&[Running, Check, Show, Process, Status, Why, Slow]), 6),
         (named && counted && facts.any(&[Eat, Load, How, Show, Most, Check]), 9),
         (!facts.services.is_empty() && counted && !facts.any(&[Log, Journal, Free]), 5),
-        (facts.any(&[Why, What]) && facts.any(&[High]) && facts.any(&[Cpu, Mem, Io]), 8),
+        (facts.any(&[Why, What]) && facts.any(&[High]) && facts.any(&[Cpu, Mem, Io]), 14),
         (
             facts.has(Running)
                 && facts.has(What)
@@ -368,7 +375,7 @@ fn processes(facts: &Facts) -> i32 {
                 && !facts.places.iter().any(|place| place.kind == PlaceKind::Domain),
             5,
         ),
-        (facts.has(Most) && facts.words <= 2 && !facts.any(&[Hosts]), 6),
+        (facts.has(Most) && facts.words <= 3 && !facts.any(&[Hosts]), 6),
         (facts.has(Hosts) && facts.any(&[Which]) && !facts.has(Process), -6),
         (facts.has(Restarted) && named, -4),
         (facts.any(&[Log, Journal, Kernel, Oom]), -4),
@@ -462,7 +469,7 @@ fn edges(facts: &Facts) -> i32 {
         (
             host_place
                 && facts.any(&[Running, Answer, Fail])
-                && !facts.any(&[Why, What, Which])
+                && !facts.any(&[Why, What, Which, Status])
                 && facts.programs.is_empty(),
             8,
         ),
@@ -488,220 +495,4 @@ fn read_result(facts: &Facts) -> i32 {
         (facts.has(Result) && facts.any(&[More, Show, Read]), 6),
         (facts.uuid.is_some(), 7),
     ])
-}
-
-/// What a clause orders, as against what it merely mentions.
-#[derive(Debug, Default)]
-struct Commands {
-    restart: i32,
-    kill: i32,
-    reboot: i32,
-    shutdown: i32,
-    unsupported: i32,
-    last_reboot: bool,
-    asks_whether_to_restart: bool,
-}
-
-impl Commands {
-    fn read(tokens: &[Token], facts: &Facts) -> Self {
-        let ordered = |concepts: &[Concept]| is_ordered(tokens, facts, concepts);
-        let mentions = facts.any(&[Restart, Reload, Start, Stop]);
-        let whether = facts.has(Should);
-        let mut commands = Self { asks_whether_to_restart: whether && mentions, ..Self::default() };
-        if facts.has(Reboot) {
-            if ordered(&[Reboot]) {
-                commands.reboot = 33;
-            } else {
-                commands.last_reboot = true;
-            }
-        }
-        if ordered(&[Restart, Reload, Start, Stop]) {
-            let pids = !facts.numbers.pids.is_empty();
-            let object = !facts.services.is_empty()
-                || facts.has(Service)
-                || !facts.unknown.is_empty()
-                || !facts.places.is_empty()
-                || !facts.programs.is_empty()
-                || facts.any(&[Its, Database])
-                || facts.has(Host);
-            commands.restart = match (object, facts.words) {
-                _ if pids && facts.has(Stop) => 0,
-                (true, _) => 31,
-                (false, 0..=3) => 20,
-                _ => 0,
-            };
-            if pids && facts.has(Stop) {
-                commands.kill = 32;
-            }
-        }
-        if ordered(&[Kill]) {
-            commands.kill = 32;
-            if facts.has(Service) || facts.has(Fail) && facts.numbers.pids.is_empty() {
-                commands.kill = if facts.has(Service) && facts.numbers.pids.is_empty() { 0 } else { 30 };
-                commands.restart = commands.restart.max(if facts.has(Service) { 31 } else { 0 });
-            }
-        }
-        if facts.signal.is_some() && !facts.numbers.pids.is_empty() && !asks(tokens, tokens.len()) {
-            commands.kill = 32;
-        }
-        if ordered(&[Shutdown]) {
-            commands.shutdown = 34;
-        }
-        if ordered(&[Unsupported]) {
-            commands.unsupported = 35;
-        }
-        commands
-    }
-}
-
-/// Words that make a sentence a question about the past or a condition, not an order.
-fn asks(tokens: &[Token], before: usize) -> bool {
-    tokens[..before].iter().any(|token| {
-        matches!(
-            token.low.as_str(),
-            "did"
-                | "does"
-                | "has"
-                | "have"
-                | "had"
-                | "was"
-                | "were"
-                | "is"
-                | "if"
-                | "when"
-                | "why"
-                | "how"
-                | "who"
-                | "what"
-                | "which"
-                | "are"
-                | "last"
-                | "will"
-                | "keeps"
-                | "keep"
-                | "since"
-                | "after"
-                | "before"
-                | "cannot"
-                | "would"
-        ) || token.concepts.any(&[Why, When, HowMany, Should])
-    }) && !tokens[..before].windows(2).any(|pair| {
-        matches!(pair[0].low.as_str(), "can" | "could" | "would" | "will")
-            && matches!(pair[1].low.as_str(), "you" | "we" | "u")
-    }) && !tokens[..before].iter().any(|token| matches!(token.low.as_str(), "can you" | "please"))
-}
-
-fn is_ordered(tokens: &[Token], facts: &Facts, concepts: &[Concept]) -> bool {
-    if facts.has(Should) {
-        return false;
-    }
-    tokens.iter().enumerate().any(|(at, token)| {
-        if !token.concepts.any(concepts) {
-            return false;
-        }
-        if token.kind == Kind::Hangul {
-            return is_ordered_in_korean(tokens, at, facts);
-        }
-        if token.concepts.has(Restarted)
-            || token.low.ends_with("ing") && !token.low.starts_with("bring")
-            || token.low.ends_with("ed") && token.low != "need"
-        {
-            // "I need nginx restarted"
-            return tokens[..at].iter().any(|earlier| {
-                matches!(earlier.low.as_str(), "need" | "needs" | "want" | "get" | "please" | "requires")
-            }) && !asks(tokens, at)
-                && !token.low.ends_with("ting");
-        }
-        let leading = tokens[..at].iter().rev().take_while(|earlier| !earlier.is_break()).all(|earlier| {
-            earlier.covered
-                || earlier.concepts.any(&[Polite, Please, Greet, Need, Only, Thanks, Force, Yes, Now])
-                || earlier.kind == Kind::Mention
-                || earlier.concepts.is_empty() && earlier.low == "go"
-        });
-        if leading {
-            return !asks(tokens, at)
-                || tokens[..at].iter().all(|earlier| earlier.covered || earlier.concepts.has(Polite));
-        }
-        let previous = &tokens[at - 1];
-        let needed = tokens[..at].iter().any(|earlier| {
-            matches!(
-                earlier.low.as_str(),
-                "needs"
-                    | "need"
-                    | "give"
-                    | "requires"
-                    | "want"
-                    | "do"
-                    | "perform"
-                    | "must"
-                    | "should"
-                    | "please"
-                    | "ahead"
-                    | "trigger"
-                    | "issue"
-                    | "deserves"
-            )
-        });
-        let lead_in = tokens[..at].iter().any(|earlier| earlier.is_break())
-            || matches!(previous.low.as_str(), "and" | "then" | "please" | "to" | "just");
-        let trailing = !facts.any(&[Why, When, What, Who, HowMany, How, Which, Log, Journal])
-            && tokens[at + 1..].iter().all(|later| {
-                later.is_break()
-                    || later.concepts.any(&[Polite, Please, Now, On, Here, Host, Need])
-                    || matches!(later.kind, Kind::Mention)
-            })
-            && !tokens.iter().any(|token| token.kind == Kind::Question);
-        // "on web-1 restart nginx", "web-1: restart nginx"
-        let after_place = facts.places.iter().any(|place| place.at + 1 == at || place.at + 2 == at)
-            || previous.kind == Kind::Hangul;
-        !asks(tokens, at) && (needed || lead_in || trailing || after_place)
-    })
-}
-
-fn is_ordered_in_korean(tokens: &[Token], at: usize, facts: &Facts) -> bool {
-    let token = &tokens[at];
-    if token.concepts.any(&[Restarted, Fail]) || facts.any(&[Why, When]) {
-        return false;
-    }
-    let next =
-        tokens.get(at + 1).filter(|next| next.kind == Kind::Hangul).map_or("", |next| next.text.as_str());
-    let rest = format!("{}{}", token.text, next);
-    let past = [
-        "했어",
-        "했나",
-        "했니",
-        "됐어",
-        "됐나",
-        "됐니",
-        "된",
-        "되고",
-        "되는",
-        "되었",
-        "됐는",
-        "했는지",
-        "횟수",
-        "하는지",
-        "이력",
-        "했던",
-        "됐던",
-        "됩니",
-        "했습",
-        "됐습",
-        "될까",
-        "되나",
-        "되지",
-        "될 때",
-        "되니",
-        "했을",
-        "한 적",
-        "한적",
-        "됐지",
-        "했지",
-        "실패",
-        "불가",
-        "안 ",
-        "로그",
-        "기록",
-    ];
-    !past.iter().any(|ending| rest.contains(ending)) && !next.starts_with('안')
 }

@@ -104,6 +104,9 @@ pub(super) fn is_common(word: &str) -> bool {
     LEXICON.common.contains(word)
 }
 
+/// Meanings of Korean endings, which a mistyped stem may carry.
+const ENDINGS: &[Concept] = &[Concept::Please, Concept::Only, Concept::Ago, Concept::Times, Concept::Lines];
+
 /// Gives every token its meanings.
 pub(super) fn annotate(tokens: &mut Vec<Token>) {
     name_korean_services(tokens);
@@ -122,6 +125,7 @@ pub(super) fn annotate(tokens: &mut Vec<Token>) {
         }
     }
     find_phrases(tokens);
+    find_split_verbs(tokens);
     find_stems(tokens, &mut corrections);
 }
 
@@ -197,6 +201,40 @@ fn find_phrases(tokens: &mut [Token]) {
     }
 }
 
+/// Verbs whose particle stands behind the object: "turn nginx off", "bring redis back up", "take it down".
+fn find_split_verbs(tokens: &mut [Token]) {
+    for at in 0..tokens.len() {
+        if !matches!(
+            tokens[at].low.as_str(),
+            "turn" | "switch" | "bring" | "take" | "shut" | "spin" | "fire" | "put"
+        ) {
+            continue;
+        }
+        let behind: Vec<&str> = tokens[at + 1..]
+            .iter()
+            .take(6)
+            .take_while(|token| !token.is_break())
+            .map(|token| token.low.as_str())
+            .collect();
+        let place = |word: &str| behind.iter().position(|low| *low == word).filter(|index| *index > 0);
+        let (off, on) = (place("off").or_else(|| place("down")), place("on").or_else(|| place("up")));
+        let meaning = match (tokens[at].low.as_str(), off, on) {
+            (_, Some(off), Some(on)) if off < on && behind[off..].contains(&"and") => Concept::Restart,
+            (_, Some(_), _) => Concept::Stop,
+            ("turn" | "switch" | "spin" | "fire", None, Some(on)) if on + 1 == behind.len() => Concept::Start,
+            ("bring", None, Some(_)) => Concept::Start,
+            _ => continue,
+        };
+        tokens[at].concepts = Concepts::of(meaning);
+        if meaning == Concept::Restart {
+            // Its "and" joins no clauses.
+            for token in tokens[at + 1..].iter_mut().take(6).filter(|token| token.low == "and") {
+                "&".clone_into(&mut token.low);
+            }
+        }
+    }
+}
+
 /// Korean names of services and programs become the Latin word, with the rest of the token as a token of its own.
 fn name_korean_services(tokens: &mut Vec<Token>) {
     let mut at = 0;
@@ -240,7 +278,11 @@ fn find_stems(tokens: &mut [Token], corrections: &mut usize) {
             .map_or(tokens.len(), |at| from + at);
         match_run(&mut tokens[from..to]);
         for token in &mut tokens[from..to] {
-            if token.concepts.is_empty() && !token.covered && *corrections < MAX_CORRECTIONS {
+            if token.concepts.only(ENDINGS)
+                && !token.covered
+                && token.text.chars().count() >= 2
+                && *corrections < MAX_CORRECTIONS
+            {
                 *corrections += 1;
                 correct_korean(token);
             }
@@ -337,29 +379,26 @@ pub(super) fn without_particle(word: &str) -> &str {
 
 fn correct_korean(token: &mut Token) {
     let bare = without_particle(&token.text);
-    for form in [bare, token.text.as_str()] {
-        if let Some(right) = spell::closest_korean(form, LEXICON.korean_targets.iter().copied()) {
-            token.concepts =
-                LEXICON.stems.get(&right.chars().collect::<Vec<_>>()).copied().unwrap_or_default();
-            token.corrected = true;
-            if token.concepts.is_empty()
-                && let Some(service) = names::service(right)
-            {
-                token.kind = Kind::Word;
-                service.unit.clone_into(&mut token.low);
-            }
-            return;
-        }
-    }
-    // A verb's ending may differ: try the first syllables.
     let letters: Vec<char> = token.text.chars().collect();
-    for length in (3..letters.len()).rev() {
-        let front: String = letters[..length].iter().collect();
-        if let Some(right) = spell::closest_korean(&front, LEXICON.korean_targets.iter().copied()) {
-            token.concepts =
-                LEXICON.stems.get(&right.chars().collect::<Vec<_>>()).copied().unwrap_or_default();
-            token.corrected = true;
-            return;
+    // A verb's ending may differ, so the first syllables are tried as well. The nearest wins, then the longest.
+    let fronts = (3..letters.len()).rev().map(|length| letters[..length].iter().collect::<String>());
+    let forms = [bare.to_owned(), token.text.clone()].into_iter().chain(fronts);
+    let mut best: Option<(u32, &'static str)> = None;
+    for form in forms {
+        if let Some((cost, word)) = spell::closest_korean(&form, LEXICON.korean_targets.iter().copied())
+            && best.is_none_or(|(least, _)| cost < least)
+        {
+            best = Some((cost, word));
         }
     }
+    let Some((_, right)) = best else { return };
+    let meanings = LEXICON.stems.get(&right.chars().collect::<Vec<_>>()).copied().unwrap_or_default();
+    token.corrected = true;
+    if meanings.is_empty()
+        && let Some(service) = names::service(right)
+    {
+        token.kind = Kind::Word;
+        service.unit.clone_into(&mut token.low);
+    }
+    token.concepts.merge(meanings);
 }

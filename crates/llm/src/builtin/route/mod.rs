@@ -13,12 +13,15 @@ mod lexicon;
 mod names;
 mod negation;
 mod numbers;
+mod orders;
+mod shape;
 mod spell;
 mod talk;
 mod targets;
 mod text;
 mod token;
 mod tools;
+mod wording;
 mod words_en;
 mod words_ko;
 

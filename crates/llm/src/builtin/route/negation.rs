@@ -59,6 +59,11 @@ fn english_scope(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
     let end = scope_end(tokens, at + 1);
     let changes =
         tokens[at..end].iter().any(|token| token.concepts.any(CHANGES) || token.concepts.has(Restarted));
+    if token.low == "leave"
+        && let Some(alone) = tokens[at..end].iter().position(|token| token.low == "alone")
+    {
+        return Some((at, at + alone + 1));
+    }
     if token.concepts.has(Without) {
         return Some((at, end));
     }
@@ -110,7 +115,8 @@ fn english_scope(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
     }
     let deeds =
         tokens[at..end].iter().any(|token| token.concepts.any(DEEDS) || token.concepts.has(Restarted));
-    deeds.then_some((from, end))
+    let anything = matches!(first, "do" | "change" | "alter" | "modify");
+    (deeds || anything).then_some((from, end))
 }
 
 /// Where a ban ends: at a break, or where something else is asked for.

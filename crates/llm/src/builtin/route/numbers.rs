@@ -123,7 +123,21 @@ impl Numbers {
         if let Kind::Span(millis) = tokens[at].kind {
             // `5k`, `3b` and the like aren't read as spans; `-5m` is.
             let text = tokens[at].low.trim_start_matches(['-', '+']).to_owned();
+            if text.len() == 4
+                && text.starts_with(['4', '5'])
+                && text.ends_with('s')
+                && !has(-1, LastN)
+                && !has(-1, Since)
+            {
+                // "any 502s": answers, not seconds
+                self.status = Some(millis / 1_000);
+                return 1;
+            }
             self.add_span(tokens, at, 1, Span { millis, text: canonical(millis, &text), at });
+            return 1;
+        }
+        if low(0) == "line" && has(-1, LastN) {
+            self.lines = Some(1);
             return 1;
         }
         let Some(value) = number_at(tokens, at) else {
@@ -373,9 +387,9 @@ impl Numbers {
                     }
                 }
                 "of" if earlier == "couple" => 2,
-                "an" | "a" if earlier == "half" => {
+                "half" | "an" | "a" if earlier == "half" || previous == "half" => {
                     let span = Span { millis: unit / 2, text: canonical(unit / 2, ""), at };
-                    self.add_span(tokens, at - 2, 3, span);
+                    self.add_span(tokens, at - 1, 2, span);
                     return 1;
                 }
                 "an" | "a" | "last" | "past" | "previous" | "this" | "one" if !plural => 1,

@@ -52,8 +52,8 @@ pub(super) fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     best.map(|(_, candidate)| candidate)
 }
 
-/// Finds the closest of `known` Korean words by their letters.
-pub(super) fn closest_korean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Finds the closest of `known` Korean words by their letters, with its distance.
+pub(super) fn closest_korean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<(u32, &'a str)> {
     let typed = letters(word);
     if typed.len() < 5 {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn closest_korean<'a>(word: &str, known: impl Iterator<Item = &'a str
             best = Some((cost, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    best
 }
 
 /// People rarely miss the first letter; when they do, it is swapped, doubled or a neighbouring key of a long word.
@@ -179,8 +179,14 @@ mod tests {
 
     #[test]
     fn korean_slips_are_counted_in_letters() {
-        assert_eq!(closest_korean("메머리", ["메모리", "프로세스"].into_iter()), Some("메모리"));
-        assert_eq!(closest_korean("프로새스", ["메모리", "프로세스"].into_iter()), Some("프로세스"));
+        assert_eq!(
+            closest_korean("메머리", ["메모리", "프로세스"].into_iter()).map(|(_, word)| word),
+            Some("메모리")
+        );
+        assert_eq!(
+            closest_korean("프로새스", ["메모리", "프로세스"].into_iter()).map(|(_, word)| word),
+            Some("프로세스")
+        );
         assert_eq!(closest_korean("바나나", ["메모리", "프로세스"].into_iter()), None);
     }
 }

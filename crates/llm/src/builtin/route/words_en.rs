@@ -35,10 +35,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         Net,
         "bandwidth, traffic, network traffic, network usage, network throughput, network, nic, interface, interfaces, packets, eth0, networking",
     ),
-    (
-        Temp,
-        "temperature, temperatures, temp, temps, hot, thermal, thermals, overheating, heat, sensors, cool",
-    ),
+    (Temp, "temperature, temperatures, temp, temps, hot, thermal, thermals, overheating, heat, sensors"),
     (
         Uptime,
         "uptime, up since, been up, been running, last reboot, last rebooted, last booted, last boot, last restarted, boot time, booted, \
@@ -46,7 +43,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Process,
-        "process, processes, proc, procs, ps, ps aux, ps -ef, task, tasks, program, programs, htop, pids, threads, thread, workers, worker, commands, \
+        "process, processes, proc, procs, ps, ps aux, ps -ef, task, tasks, program, programs, htop, pids, pid, process id, threads, thread, workers, worker, commands, \
         apps, application, applications, app, executables, cmd, top output, task manager, tasklist, zombie, zombies",
     ),
     (
@@ -97,7 +94,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     (Record, "record, records, entry"),
     (
         Resolve,
-        "resolve, resolves, resolving, resolution, lookup, look up, lookups, ip address, ip addresses, ip of, ip for, what ip, which ip, point to, points to, point at, points at, \
+        "resolve, resolves, resolving, resolution, lookup, look up, lookups, ip address, ip addresses, ip of, ip for, what ip, which ip, point to, points to, point, ipv6 address, ipv4 address, ip addresses of, point at, points at, \
         pointing to, pointing at, resolvable, address of, reverse lookup, reverse, map to, maps to, ips",
     ),
     (Server53, "nameserver, name server, dns server, resolver"),
@@ -208,7 +205,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Why,
-        "why, reason, cause, what is wrong, what happened, what went wrong, wrong with, the matter, issue, issues, problem, problems, explain, root cause, \
+        "why, keeps dying, keeps crashing, keeps restarting, keeps failing, keeps stopping, keeps going down, going on with, reason, cause, what is wrong, what happened, what went wrong, wrong with, the matter, issue, issues, problem, problems, explain, root cause, \
         troubleshoot, what caused, reason for, how come, trouble, what is up with, wtf, what is the deal, diagnose, what broke, gone wrong, went wrong, cause of, because of what",
     ),
     (Who, "who, whose"),
@@ -226,7 +223,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Most,
-        "most, top, highest, biggest, largest, heaviest, worst, greediest, heavy, max, too much, so much, lots of, all the, all my, a lot of, main, sorted by, sort by, order by, ordered by, ranked by, top consumers",
+        "most, busiest, top, highest, biggest, largest, heaviest, worst, greediest, heavy, max, too much, so much, lots of, all the, all my, a lot of, main, sorted by, sort by, order by, ordered by, ranked by, top consumers",
     ),
     (
         Free,
@@ -238,7 +235,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Online,
-        "online, connected, available hosts, reachable hosts, checked in, reporting, reporting in, enrolled, registered, checking in",
+        "online, connected, available hosts, reachable hosts, checked in, reporting, reporting in, checking in",
     ),
     (
         Offline,
@@ -246,7 +243,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         LastSeen,
-        "last seen, last seen time, last contact, last check in, last checked in, last heard, seen last, last connected",
+        "last see, last saw, last heard from, last seen, last seen time, last contact, last check in, last checked in, last heard, seen last, last connected",
     ),
     (
         Slow,
@@ -293,7 +290,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     (
         Unsupported,
         "install, uninstall, delete, remove, rm, edit, write, create, modify, deploy, upgrade, apt, apt-get, yum, dnf, pip, npm, mkdir, chmod, chown, \
-        execute, exec, bash, shell, sudo, format, copy, upload, rollback, roll back, patch, truncate, mv, rename, \
+        execute, exec, bash, shell, format, copy, upload, rollback, roll back, patch, truncate, mv, rename, \
         move, backup, restore, migrate, scale, provision, add user, change password, reset password, clean up, cleanup, purge, wipe, erase, drop, touch, mess with",
     ),
     (
@@ -302,7 +299,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
     ),
     (
         Thanks,
-        "thanks, thank you, thx, ty, cheers, much appreciated, appreciate it, great job, well done, nice work, good job, awesome, perfect, great, nice, cool thanks, tysm, thank u, lovely, brilliant, excellent",
+        "thanks, thank you, thx, ty, cheers, much appreciated, appreciate it, great job, well done, nice work, good job, awesome, perfect, great, nice, cool thanks, tysm, thank u, lovely, brilliant, excellent, cool",
     ),
     (
         Help,
@@ -337,7 +334,7 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         Polite,
         "can you, could you, would you, will you, can we, let us, i want to, i need to, i want you to, i need you to, i would like to, i would like you to, go ahead and, \
         please go ahead and, kindly, quickly, could we, shall we, you should, you need to, time to, may you, help me, have to, want to, need to, you to, we need to, we have to, i have to, can i, \
-        would like, we should, lets, pls, plz, please, just, now, then, ok, okay, hey, hi, hello, yo, quickly, quick, next, first, finally, afterwards, so, well, also, immediately, asap, hm, hmm, um, uh, alright, right, sorry, to, would you mind, mind, be so kind, you, i, we, and, or, kindly, dude, man, buddy, bro, urgent, urgently, oh",
+        would like, we should, lets, pls, plz, please, just, now, then, ok, okay, hey, hi, hello, yo, quickly, quick, next, first, finally, afterwards, so, well, also, immediately, asap, hm, hmm, um, uh, alright, right, sorry, to, would you mind, mind, be so kind, you, i, we, and, or, kindly, sudo, dude, man, buddy, bro, urgent, urgently, oh",
     ),
     (Please, "please, pls, plz"),
     (
