@@ -905,7 +905,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description How long it can be used, 10–3600 s. Default: 900.
+             * @description How long it can be used, 60–3600 s. Default: 900.
              */
             ttl_seconds?: number | null;
         };
@@ -1041,6 +1041,11 @@ export interface components {
             /** @description What became of it. */
             state: components["schemas"]["EnrollmentState"];
         };
+        /**
+         * @description The form of an export.
+         * @enum {string}
+         */
+        ExportFormat: "csv" | "jsonl";
         /** @description One thing that is wrong with a request. */
         FieldProblem: {
             /** @description JSON pointer into the request's body, or the name of a query parameter; empty for the whole. */
@@ -1877,8 +1882,6 @@ export interface components {
              */
             through_seq: number;
         };
-        /** @description The form of an export. */
-        ExportFormat: "csv" | "jsonl";
     };
     responses: never;
     parameters: never;
