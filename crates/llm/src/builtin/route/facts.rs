@@ -5,6 +5,7 @@ use super::concept::Concepts;
 use super::lexicon;
 use super::names;
 use super::numbers::{Numbers, named_port};
+use super::shape;
 use super::token::{self, Kind, Token};
 use super::wording;
 
@@ -293,7 +294,7 @@ impl Facts {
             && token.concepts.is_empty()
             && !token.corrected
             && low.len() > 1
-            && token::unit_milliseconds(low).is_none()
+            && shape::unit_milliseconds(low).is_none()
             && !lexicon::is_common(low)
             && !low.starts_with('-')
             && !wording::is_user(low);

@@ -3,7 +3,7 @@
 use super::concept::Concept::{self, *};
 use super::facts::{Facts, PlaceKind, Role};
 use super::orders::Commands;
-use super::token::{Kind, Token};
+use super::token::Token;
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

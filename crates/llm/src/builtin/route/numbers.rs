@@ -2,7 +2,8 @@
 
 use super::concept::Concept::{self, *};
 use super::names;
-use super::token::{Kind, Token, unit_milliseconds};
+use super::shape::unit_milliseconds;
+use super::token::{Kind, Token};
 
 /// A length of time as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
