@@ -212,10 +212,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_cursor_goes_on_forward() {
-        let script = [entry(4, "four"), entry(5, "five")].concat();
+        let script = [entry(3, "three"), entry(4, "four"), entry(5, "five")].concat();
         let cx = host(&script).context();
         let params = Params {
-            cursor: Some("s=abc;i=1".to_owned()),
+            cursor: Some("c3".to_owned()),
             priority: Some(Priority::Warning),
             unit: Some("nginx".to_owned()),
             ..params()
@@ -223,7 +223,7 @@ mod tests {
         let output = Skill::run(&ReadJournal, &cx, params).await.unwrap();
         assert_eq!((output.entries[0].message.as_str(), output.cursor.as_deref()), ("four", Some("c5")));
         let arguments = std::fs::read_to_string(cx.host.path("/arguments")).unwrap();
-        assert!(arguments.contains("--after-cursor=s=abc;i=1\n--priority=4\n"), "{arguments}");
+        assert!(arguments.contains("--cursor=c3\n--priority=4\n"), "{arguments}");
         assert!(!arguments.contains("--since") && !arguments.contains("--reverse"), "{arguments}");
     }
 

@@ -84,6 +84,9 @@ pub(crate) async fn read(host: &dyn Host, query: &Query) -> Result<Found, SkillE
         // "-- No entries --" and the like.
         let Ok(Value::Object(fields)) = serde_json::from_slice(&line) else { continue };
         let entry = Entry::of(&Value::Object(fields));
+        if query.cursor.as_ref() == Some(&entry.cursor) {
+            continue;
+        }
         if query.grep.as_ref().is_some_and(|grep| !grep.is_match(&entry.message)) {
             continue;
         }
@@ -123,7 +126,8 @@ fn arguments(query: &Query) -> Vec<String> {
     }
     // journalctl takes either a cursor or a start.
     if let Some(cursor) = &query.cursor {
-        add("after-cursor", cursor);
+        // Not `--after-cursor`: with a filter that hides the cursor's own entry it drops the next one (systemd 252).
+        add("cursor", cursor);
     } else if let Some(since) = query.since {
         add("since", &at(since));
     }
