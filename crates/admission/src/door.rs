@@ -122,7 +122,11 @@ impl Admission {
             return refuse(RefusalKind::UnknownSkill, None, reason);
         };
         if let Err(problems) = capability.check(&request.args) {
-            return refuse(RefusalKind::InvalidArguments, None, format!("the arguments don't fit: {problems}"));
+            return refuse(
+                RefusalKind::InvalidArguments,
+                None,
+                format!("the arguments don't fit: {problems}"),
+            );
         }
         let own = capability.class_of(&request.args);
         let class = request.class.map_or(own, |theirs| theirs.max(own));

@@ -51,13 +51,17 @@ impl EvidenceVerifier for NoVerifier {
         if let Evidence::Local { euid } = request.evidence
             && euid != 0
         {
-            return Err(format!("`{skill}` is {class} here, and only root may run it locally; this is user id {euid}"));
+            return Err(format!(
+                "`{skill}` is {class} here, and only root may run it locally; this is user id {euid}"
+            ));
         }
         let needs = match class {
             Class::Safe => "needs no evidence",
             Class::Mutating => "needs an approval by a person",
             Class::Dangerous => "needs a signed procedure and approvals by two people",
         };
-        Err(format!("`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so it runs only safe calls"))
+        Err(format!(
+            "`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so it runs only safe calls"
+        ))
     }
 }

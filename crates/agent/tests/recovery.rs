@@ -1,5 +1,7 @@
 //! What becomes of a turn whose process died, in every phase.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod common;
 
 use agent::Limits;

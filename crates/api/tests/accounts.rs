@@ -1,5 +1,7 @@
 //! Signing in and what protects it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use agent::AccessMode;

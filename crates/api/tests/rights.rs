@@ -1,6 +1,8 @@
 //! Every route against every kind of caller. The routes and what they need are read from the OpenAPI document, so a
 //! new route can't be forgotten here.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use http::{Method, StatusCode};

@@ -1,5 +1,7 @@
 //! What holds for every request: problems, headers, hosts, pages, secrets, the stream.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use axum::body::Body;

@@ -8,7 +8,10 @@ use arc_swap::ArcSwap;
 use edge::{DataDir, EdgeConfig};
 use executor::{Executor, ExecutorParts};
 use fleet::{Fleet, FleetConfig, FleetParts, Labels};
-use gate::{CallLimits, CallRequest, Gate, GateParts, HostState, Narrowing, Principal, ProbeRules, Recorder, Redactor, Taint, ToolPolicy};
+use gate::{
+    CallLimits, CallRequest, Gate, GateParts, HostState, Narrowing, Principal, ProbeRules, Recorder,
+    Redactor, Taint, ToolPolicy,
+};
 use model::{CallId, CallState, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, UserId};
 use serde_json::json;
 use skill::{Capability, Catalogue};
@@ -71,7 +74,8 @@ impl Audited {
         });
 
         let mut changes = fleet.changes();
-        let token = fleet.create_token(Labels::new(), Duration::from_secs(600), UserId(1), Actor::System).await?;
+        let token =
+            fleet.create_token(Labels::new(), Duration::from_secs(600), UserId(1), Actor::System).await?;
         let dir = DataDir::new(folder.join("edge"));
         let mut config = EdgeConfig::default();
         config.tunnel.manager = fleet.local_addr().to_string();

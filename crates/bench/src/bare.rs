@@ -43,7 +43,10 @@ struct Nothing;
 #[tonic::async_trait]
 impl Enrollment for Nothing {
     async fn enroll(&self, request: Request<EnrollRequest>) -> Result<Response<EnrollResponse>, Status> {
-        Ok(Response::new(EnrollResponse { deployment: request.into_inner().hostname, ..EnrollResponse::default() }))
+        Ok(Response::new(EnrollResponse {
+            deployment: request.into_inner().hostname,
+            ..EnrollResponse::default()
+        }))
     }
 
     async fn rejoin(&self, _request: Request<RejoinRequest>) -> Result<Response<EnrollResponse>, Status> {
@@ -81,7 +84,10 @@ impl Unary {
             socket.set_nodelay(true)?;
             let stream = TlsAcceptor::from(Arc::new(accepting)).accept(socket).await?;
             let incoming = tokio_stream::iter([Ok::<_, std::io::Error>(Accepted(stream))]);
-            Server::builder().add_service(EnrollmentServer::new(Nothing)).serve_with_incoming(incoming).await?;
+            Server::builder()
+                .add_service(EnrollmentServer::new(Nothing))
+                .serve_with_incoming(incoming)
+                .await?;
             anyhow::Ok(())
         });
         let connector = TlsConnector::from(Arc::new(connecting));

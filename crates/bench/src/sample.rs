@@ -38,7 +38,9 @@ impl Sample {
             call().await?;
             anyhow::Ok(began.elapsed())
         };
-        let run = |count: usize| stream::iter(0..count).map(|_| timed()).buffer_unordered(at_once).try_collect::<Vec<_>>();
+        let run = |count: usize| {
+            stream::iter(0..count).map(|_| timed()).buffer_unordered(at_once).try_collect::<Vec<_>>()
+        };
         run(calls / 10 + 1).await?;
         let began = Instant::now();
         let times = run(calls).await?;

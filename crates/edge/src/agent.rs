@@ -148,7 +148,10 @@ impl Agent {
     }
 
     /// Changes the durable state before the manager is answered.
-    pub(crate) async fn keep(&self, change: impl FnOnce(&mut Durable) + Send + 'static) -> Result<(), Status> {
+    pub(crate) async fn keep(
+        &self,
+        change: impl FnOnce(&mut Durable) + Send + 'static,
+    ) -> Result<(), Status> {
         let durable = Arc::clone(&self.durable);
         blocking(move || durable.change(change)).await?.map_err(|error| {
             tracing::error!(%error, "the state can't be kept");
@@ -178,7 +181,8 @@ impl Agent {
                         draining.push(old.task);
                     }
                     let mut serving = self.serve(link, &identity);
-                    self.note(ConnectionPhase::Connected, format!("connected to {}", self.dial.address)).await;
+                    self.note(ConnectionPhase::Connected, format!("connected to {}", self.dial.address))
+                        .await;
                     tracing::info!(manager = %self.dial.address, "connected");
                     let ended = tokio::select! {
                         ended = &mut serving.task => ended,
@@ -233,7 +237,12 @@ impl Agent {
         }
     }
 
-    async fn after_failure(&self, backoff: &mut Backoff, identity: &EdgeIdentity, error: TunnelError) -> Duration {
+    async fn after_failure(
+        &self,
+        backoff: &mut Backoff,
+        identity: &EdgeIdentity,
+        error: TunnelError,
+    ) -> Duration {
         let error = match error {
             // The old key may still be worth a new certificate, if an administrator says so.
             TunnelError::OwnExpired { .. } => match tunnel::rejoin(&self.dial, identity, &self.clock).await {

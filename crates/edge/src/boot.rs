@@ -41,7 +41,10 @@ mod tests {
 
     #[test]
     fn the_name_of_the_system_is_read_with_and_without_quotes() {
-        assert_eq!(os_name("ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"), "Debian GNU/Linux 12 (bookworm)");
+        assert_eq!(
+            os_name("ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
         assert_eq!(os_name("PRETTY_NAME=Alpine\n"), "Alpine");
         assert_eq!(os_name(""), "Linux");
     }

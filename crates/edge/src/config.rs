@@ -148,7 +148,9 @@ impl EdgeConfig {
     /// Tells everything that is wrong with it.
     pub fn load_or_default(path: &Path) -> Result<Self, EdgeError> {
         match Self::load(path) {
-            Err(EdgeError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(EdgeError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
             other => other,
         }
     }
@@ -224,7 +226,10 @@ impl EdgeConfig {
             allowed: ranges(&self.probes.allowed),
             denied: ranges(&self.probes.denied),
             own_ports: Vec::new(),
-            own_endpoints: manager.iter().map(|address| (address.host().to_owned(), address.port())).collect(),
+            own_endpoints: manager
+                .iter()
+                .map(|address| (address.host().to_owned(), address.port()))
+                .collect(),
         }
     }
 }
@@ -236,9 +241,10 @@ fn with_nearest_key(message: &str) -> String {
     let mut words = rest.split('`');
     let unknown = words.next().unwrap_or_default();
     // Every second piece after it is a word between backticks.
-    let nearest = words.skip(1).step_by(2).max_by(|a, b| {
-        strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b))
-    });
+    let nearest = words
+        .skip(1)
+        .step_by(2)
+        .max_by(|a, b| strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b)));
     match nearest {
         Some(nearest) => format!("{message}\nthe nearest known key is `{nearest}`"),
         None => message.to_owned(),
@@ -267,7 +273,10 @@ mod tests {
     #[test]
     fn an_unknown_key_is_an_error_that_names_the_nearest() {
         let problem = EdgeConfig::parse("[tunnel]\nmanger = \"m:1\"\n").unwrap_err();
-        assert!(problem.contains("line 2") && problem.ends_with("the nearest known key is `manager`"), "{problem}");
+        assert!(
+            problem.contains("line 2") && problem.ends_with("the nearest known key is `manager`"),
+            "{problem}"
+        );
     }
 
     #[test]

@@ -53,7 +53,12 @@ impl Descriptions {
     }
 
     /// The description.
-    pub(crate) fn describe(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> DescribeResponse {
+    pub(crate) fn describe(
+        &self,
+        registry: &Registry,
+        host: &dyn Host,
+        durable: Durable,
+    ) -> DescribeResponse {
         let (revision, changing) = self.look(registry, host, durable);
         let notes = notes(&changing);
         let skills = registry

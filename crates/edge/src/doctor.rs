@@ -81,8 +81,7 @@ pub async fn examine(config_path: &Path, dir: &DataDir, clock: &Arc<dyn Clock>) 
             look_at_manager(&mut report, config, identity, clock).await;
         }
     }
-    let options =
-        Options::new(config.unwrap_or_default(), config_path.to_owned(), dir.clone());
+    let options = Options::new(config.unwrap_or_default(), config_path.to_owned(), dir.clone());
     look_at_host(&mut report, &options);
     report
 }
@@ -91,15 +90,30 @@ fn look_at_config(report: &mut Report, path: &Path) -> Option<EdgeConfig> {
     const WHAT: &str = "configuration";
     match EdgeConfig::load(path) {
         Ok(config) if config.tunnel.manager.is_empty() => {
-            report.add(Level::Wrong, WHAT, format!("{} names no manager: set `manager` in [tunnel], or run `steadyhand-edge enroll`", path.display()));
+            report.add(
+                Level::Wrong,
+                WHAT,
+                format!(
+                    "{} names no manager: set `manager` in [tunnel], or run `steadyhand-edge enroll`",
+                    path.display()
+                ),
+            );
             None
         }
         Ok(config) => {
-            report.add(Level::Well, WHAT, format!("{} is fine; the manager is {}", path.display(), config.tunnel.manager));
+            report.add(
+                Level::Well,
+                WHAT,
+                format!("{} is fine; the manager is {}", path.display(), config.tunnel.manager),
+            );
             Some(config)
         }
         Err(EdgeError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            report.add(Level::Wrong, WHAT, format!("{} is not there: run `steadyhand-edge enroll`, which writes it", path.display()));
+            report.add(
+                Level::Wrong,
+                WHAT,
+                format!("{} is not there: run `steadyhand-edge enroll`, which writes it", path.display()),
+            );
             None
         }
         Err(error) => {
@@ -116,10 +130,16 @@ fn look_at_dir(report: &mut Report, dir: &DataDir) {
         Ok(meta) if !meta.is_dir() => report.add(Level::Wrong, WHAT, format!("{path} is not a directory")),
         Ok(meta) if meta.permissions().mode() & 0o022 != 0 => {
             let mode = meta.permissions().mode() & 0o777;
-            report.add(Level::Wrong, WHAT, format!("others may write to {path} (mode {mode:03o}): run `chmod 700 {path}`"));
+            report.add(
+                Level::Wrong,
+                WHAT,
+                format!("others may write to {path} (mode {mode:03o}): run `chmod 700 {path}`"),
+            );
         }
         Ok(_) => report.add(Level::Well, WHAT, format!("{path} is this edge's own")),
-        Err(error) => report.add(Level::Wrong, WHAT, format!("{path}: {error}; `steadyhand-edge enroll` makes it")),
+        Err(error) => {
+            report.add(Level::Wrong, WHAT, format!("{path}: {error}; `steadyhand-edge enroll` makes it"))
+        }
     }
 }
 
@@ -141,11 +161,32 @@ fn look_at_identity(report: &mut Report, dir: &DataDir, now: Timestamp) -> Optio
     let (from, to) = (identity.facts().not_before, identity.not_after());
     let edge = identity.edge();
     let (level, text) = if now < from {
-        (Level::Wrong, format!("edge {edge}'s certificate is valid from {} only, and this host's clock says {}: set the clock", date(from), date(now)))
+        (
+            Level::Wrong,
+            format!(
+                "edge {edge}'s certificate is valid from {} only, and this host's clock says {}: set the clock",
+                date(from),
+                date(now)
+            ),
+        )
     } else if now > to {
-        (Level::Wrong, format!("edge {edge}'s certificate ran out at {}, and this host's clock says {}: if the clock is right, let an administrator allow this edge to rejoin (Hosts → this host), or enrol it again", date(to), date(now)))
+        (
+            Level::Wrong,
+            format!(
+                "edge {edge}'s certificate ran out at {}, and this host's clock says {}: if the clock is right, let an administrator allow this edge to rejoin (Hosts → this host), or enrol it again",
+                date(to),
+                date(now)
+            ),
+        )
     } else if now > identity.renew_at() {
-        (Level::Notice, format!("edge {edge}'s certificate is good until {}; the manager should have renewed it at {}, which it does while this edge is connected", date(to), date(identity.renew_at())))
+        (
+            Level::Notice,
+            format!(
+                "edge {edge}'s certificate is good until {}; the manager should have renewed it at {}, which it does while this edge is connected",
+                date(to),
+                date(identity.renew_at())
+            ),
+        )
     } else {
         (Level::Well, format!("edge {edge} of deployment {}, good until {}", identity.deployment(), date(to)))
     };
@@ -161,7 +202,11 @@ fn look_at_process(report: &mut Report, dir: &DataDir) -> bool {
             true
         }
         Ok(_lock) => {
-            report.add(Level::Notice, WHAT, "it doesn't run: start it with `systemctl start steadyhand-edge`, or `steadyhand-edge run`");
+            report.add(
+                Level::Notice,
+                WHAT,
+                "it doesn't run: start it with `systemctl start steadyhand-edge`, or `steadyhand-edge run`",
+            );
             false
         }
         Err(error) => {
@@ -200,12 +245,18 @@ async fn look_at_manager(
     match tunnel::dial(&dial, identity, clock).await {
         Err(error) => report.add(Level::Wrong, WHAT, chain(&error)),
         Ok(link) => match probe::ask(link, clock).await {
-            probe::Answer::Wanted => report.add(Level::Well, WHAT, format!("{} accepts this edge", dial.address)),
+            probe::Answer::Wanted => {
+                report.add(Level::Well, WHAT, format!("{} accepts this edge", dial.address))
+            }
             probe::Answer::Refused(reason) => {
                 report.add(Level::Wrong, WHAT, format!("{} refuses this edge: {reason}", dial.address));
             }
             probe::Answer::Ended(ended) => {
-                report.add(Level::Wrong, WHAT, format!("{} took the connection and ended it: {ended}", dial.address));
+                report.add(
+                    Level::Wrong,
+                    WHAT,
+                    format!("{} took the connection and ended it: {ended}", dial.address),
+                );
             }
         },
     }
@@ -226,7 +277,11 @@ fn look_at_host(report: &mut Report, options: &Options) {
     for skill in options.registry.iter() {
         let unmet = skill.unmet(host.as_ref());
         if !unmet.is_empty() {
-            report.add(Level::Notice, "skill", format!("`{}` can't run on this host, it lacks: {}", skill.key(), unmet.join(", ")));
+            report.add(
+                Level::Notice,
+                "skill",
+                format!("`{}` can't run on this host, it lacks: {}", skill.key(), unmet.join(", ")),
+            );
         }
     }
 }

@@ -41,7 +41,9 @@ pub enum EdgeError {
         dir: PathBuf,
     },
     /// There is no identity yet.
-    #[error("this host is not enrolled: run `steadyhand-edge enroll --manager HOST:PORT --token TOKEN` (looked for {path})")]
+    #[error(
+        "this host is not enrolled: run `steadyhand-edge enroll --manager HOST:PORT --token TOKEN` (looked for {path})"
+    )]
     NotEnrolled {
         /// Where the identity should be.
         path: PathBuf,

@@ -70,7 +70,10 @@ impl Runner {
         let end = async move {
             let runner = &listed.runner;
             let Some(skill) = runner.registry.get(call.skill()).cloned() else {
-                return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, "the skill has no body here")));
+                return finish(
+                    ticket,
+                    Err(SkillError::new(SkillErrorKind::NotFound, "the skill has no body here")),
+                );
             };
             let cx = SkillContext { host: Arc::clone(&runner.host), cancel: stop.clone() };
             let body = AssertUnwindSafe(skill.run(call, &cx)).catch_unwind();
@@ -128,10 +131,12 @@ fn panicked(panic: &(dyn Any + Send)) -> SkillError {
 /// Puts the result into words and the journal.
 fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
     let result = result.and_then(|value| {
-        let text = serde_json::to_vec(&value)
-            .map_err(|error| SkillError::new(SkillErrorKind::Failed, format!("the result is no JSON: {error}")))?;
+        let text = serde_json::to_vec(&value).map_err(|error| {
+            SkillError::new(SkillErrorKind::Failed, format!("the result is no JSON: {error}"))
+        })?;
         if text.len() > MAX_RESULT_BYTES {
-            let message = format!("the result has {} bytes, more than {MAX_RESULT_BYTES}; ask for less", text.len());
+            let message =
+                format!("the result has {} bytes, more than {MAX_RESULT_BYTES}; ask for less", text.len());
             return Err(SkillError::new(SkillErrorKind::TooLarge, message));
         }
         Ok(Bytes::from(text))

@@ -95,6 +95,8 @@ mod tests {
 
     #[test]
     fn memory_is_what_cannot_be_had() {
-        assert!((memory_percent("MemTotal: 1000 kB\nMemFree: 10 kB\nMemAvailable: 250 kB\n") - 75.0).abs() < 0.01);
+        assert!(
+            (memory_percent("MemTotal: 1000 kB\nMemFree: 10 kB\nMemAvailable: 250 kB\n") - 75.0).abs() < 0.01
+        );
     }
 }

@@ -42,7 +42,12 @@ pub struct LocalOutcome {
 /// # Errors
 ///
 /// Fails if the skills don't make a catalogue. How the call ended is in the answer.
-pub async fn run(options: &Options, key: &str, args: Value, timeout: Duration) -> Result<LocalOutcome, EdgeError> {
+pub async fn run(
+    options: &Options,
+    key: &str,
+    args: Value,
+    timeout: Duration,
+) -> Result<LocalOutcome, EdgeError> {
     let runner = Arc::new(options.runner()?);
     let euid = rustix::process::geteuid().as_raw();
     let (state, report) = match runner.start(Request::local(key, args, euid, timeout)) {
@@ -57,7 +62,9 @@ pub async fn run(options: &Options, key: &str, args: Value, timeout: Duration) -
             report.insert("state".to_owned(), json!(ended.state));
             report.insert("class".to_owned(), json!(class));
             report.insert("duration_ms".to_owned(), json!(ended.duration.as_millis() as u64));
-            if let Some(result) = ended.result.as_ref().and_then(|text| serde_json::from_slice::<Value>(text).ok()) {
+            if let Some(result) =
+                ended.result.as_ref().and_then(|text| serde_json::from_slice::<Value>(text).ok())
+            {
                 report.insert("result".to_owned(), result);
             }
             if let Some(error) = &ended.error {

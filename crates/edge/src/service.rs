@@ -91,7 +91,9 @@ impl Edge for Service {
                 Ok(Response::new(events(started).boxed()))
             }
             // Its outcome belongs to the first delivery: answering here would end the call a second time.
-            Err(refusal) if refusal.kind == RefusalKind::Duplicate => Err(Status::already_exists(refusal.reason)),
+            Err(refusal) if refusal.kind == RefusalKind::Duplicate => {
+                Err(Status::already_exists(refusal.reason))
+            }
             Err(refusal) => {
                 tracing::info!(call.id = %call_id, skill, trace = trace_id, reason = %refusal, "call refused");
                 Ok(Response::new(stream::once(async move { Ok(refused(&refusal)) }).boxed()))
@@ -130,7 +132,9 @@ impl Edge for Service {
 
     async fn acknowledge(&self, request: Request<v1::AcknowledgeRequest>) -> Answer<v1::AcknowledgeResponse> {
         let through = request.get_ref().through;
-        self.agent.keep(move |durable| durable.acknowledged_through = durable.acknowledged_through.max(through)).await?;
+        self.agent
+            .keep(move |durable| durable.acknowledged_through = durable.acknowledged_through.max(through))
+            .await?;
         Ok(Response::new(v1::AcknowledgeResponse {}))
     }
 
@@ -173,7 +177,9 @@ impl Edge for Service {
 }
 
 /// Runs something that waits for the disk.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Status> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Status> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Status::internal("a part of the edge broke"))
 }
 

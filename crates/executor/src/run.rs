@@ -22,6 +22,9 @@ use tracing::{error, info, warn};
 /// How long a host may take to answer after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How much longer than its host a call may take, so that the host's own words about its deadline arrive.
+const SLACK: Duration = Duration::from_secs(1);
+
 /// How often the end of a call is tried to be put on record.
 const RECORD_ATTEMPTS: u32 = 3;
 
@@ -110,7 +113,7 @@ impl Executor {
                 Err(_) => failed(SkillErrorKind::Failed, format!("`{}` failed because of a defect in it", call.key())),
             },
             // The body is dropped, and with it whatever it waits for.
-            cut = cut(call, stops) => cut_short(cut, call),
+            cut = cut(call, stops, Duration::ZERO) => cut_short(cut, call),
         };
         finished.keep_result = tool.keeps_result();
         (finished, children.ids())
@@ -152,7 +155,7 @@ async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> Finis
     let cut = tokio::select! {
         biased;
         answer = &mut dispatch => return dispatched(call, edge, answer.ok(), None),
-        cut = cut(call, stops) => cut,
+        cut = cut(call, stops, SLACK) => cut,
     };
     told.cancel();
     // It may have ended just before it was told; then that is the truth.
@@ -163,11 +166,11 @@ async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> Finis
 }
 
 /// Waits for whatever ends the call from outside.
-async fn cut(call: &AdmittedCall, stops: &Stops) -> Cut {
+async fn cut(call: &AdmittedCall, stops: &Stops, slack: Duration) -> Cut {
     tokio::select! {
         () = stops.cancel.cancelled() => Cut::Cancelled,
         () = stops.abandoned.cancelled(), if call.class() == Class::Safe => Cut::Abandoned,
-        () = tokio::time::sleep(call.timeout()) => Cut::Deadline,
+        () = tokio::time::sleep(call.timeout() + slack) => Cut::Deadline,
     }
 }
 

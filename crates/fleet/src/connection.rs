@@ -62,7 +62,9 @@ pub(crate) async fn take_up(inner: Arc<Inner>, stream: EdgeStream) {
     let facts = CertificateFacts::read(&stream.certificate).ok();
     let (client, handle) = match tunnel::open(stream, &inner.config.settings, &inner.parts.clock).await {
         Ok(opened) => opened,
-        Err(ended) => return tracing::warn!(edge.id = %edge, address, reason = %ended, "connection lost at once"),
+        Err(ended) => {
+            return tracing::warn!(edge.id = %edge, address, reason = %ended, "connection lost at once");
+        }
     };
     let arrival = Arrival { edge, serial, address, facts, client, handle };
     let brought_up = tokio::select! {
@@ -126,9 +128,9 @@ async fn bring_up(inner: &Arc<Inner>, arrival: &Arrival) -> Result<(u64, Streami
     let watch = client.watch(v1::WatchRequest {}).await?.into_inner();
     if chosen {
         // Whoever else has the old certificate can't use it any more.
-        let issued = renew(inner, edge, &arrival.client, "chosen over a copy")
-            .await
-            .map_err(|error| NotUp::Refused(format!("no new certificate for the chosen instance: {error}"), 10))?;
+        let issued = renew(inner, edge, &arrival.client, "chosen over a copy").await.map_err(|error| {
+            NotUp::Refused(format!("no new certificate for the chosen instance: {error}"), 10)
+        })?;
         edges.revoke_other_certificates(edge, issued).await?;
     }
     let generation = put_in_place(inner, arrival, Described::from(said)).await?;

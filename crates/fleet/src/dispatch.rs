@@ -62,7 +62,8 @@ fn reachable(host: &Host) -> Result<Live, String> {
         (HostState::Quarantined, _) => Err(format!("host `{name}` is quarantined{why}")),
         (HostState::NeverSeen, _) => Err(format!("host `{name}` is enrolled but has never connected{why}")),
         _ => {
-            let since = host.record.last_seen_at.map(|at| format!(" since {}", at.format("%Y-%m-%d %H:%M:%S UTC")));
+            let since =
+                host.record.last_seen_at.map(|at| format!(" since {}", at.format("%Y-%m-%d %H:%M:%S UTC")));
             Err(format!("host `{name}` is offline{}{why}; nothing was sent to it", since.unwrap_or_default()))
         }
     }
@@ -82,14 +83,23 @@ fn request_of(call: &AdmittedCall, now: model::Timestamp) -> Request<ExecuteRequ
         origin: call.origin().to_string(),
     });
     // The call is the trace: its id is as unique, and both ends know it.
-    let parent =
-        TraceParent { trace_id: *call.call_id().0.as_bytes(), span_id: rand::random::<u64>().max(1).to_be_bytes(), flags: 1 };
+    let parent = TraceParent {
+        trace_id: *call.call_id().0.as_bytes(),
+        span_id: rand::random::<u64>().max(1).to_be_bytes(),
+        flags: 1,
+    };
     inject(request.metadata_mut(), &parent);
     request
 }
 
 /// Runs the call on the host, over another connection if the first was being replaced just then.
-async fn run(inner: &Inner, edge: EdgeId, live: Live, request: Request<ExecuteRequest>, call_id: CallId) -> Dispatched {
+async fn run(
+    inner: &Inner,
+    edge: EdgeId,
+    live: Live,
+    request: Request<ExecuteRequest>,
+    call_id: CallId,
+) -> Dispatched {
     let again = copy_of(&request);
     let status = match collect(&live, request).await {
         Ok(ended) => return ended,
@@ -122,7 +132,9 @@ async fn collect(live: &Live, request: Request<ExecuteRequest>) -> Result<Dispat
     let mut edge_class = None;
     while let Some(ExecuteEvent { event }) = events.message().await? {
         match event {
-            Some(execute_event::Event::Accepted(accepted)) => edge_class = accepted.class.parse::<Class>().ok(),
+            Some(execute_event::Event::Accepted(accepted)) => {
+                edge_class = accepted.class.parse::<Class>().ok()
+            }
             Some(execute_event::Event::ResultChunk(chunk)) => {
                 if spool.len() + chunk.len() > MAX_SPOOL_BYTES {
                     let reason = format!("the result has more than {MAX_SPOOL_BYTES} bytes; ask for less");
@@ -143,7 +155,8 @@ async fn collect(live: &Live, request: Request<ExecuteRequest>) -> Result<Dispat
 /// What an outcome and its result come to.
 pub(crate) fn dispatched(outcome: v1::CallOutcome, result: Bytes) -> Dispatched {
     let state = outcome.state.parse::<CallState>().ok().filter(|state| state.is_final());
-    let kind = Some(outcome.error_kind.as_str()).filter(|kind| !kind.is_empty()).map(SkillErrorKind::from_word);
+    let kind =
+        Some(outcome.error_kind.as_str()).filter(|kind| !kind.is_empty()).map(SkillErrorKind::from_word);
     let text = |text: String| Some(text).filter(|text| !text.is_empty());
     match state {
         Some(CallState::Succeeded) if outcome.result_bytes == result.len() as u64 => Dispatched {
@@ -156,7 +169,11 @@ pub(crate) fn dispatched(outcome: v1::CallOutcome, result: Bytes) -> Dispatched 
         },
         Some(CallState::Succeeded) => failed(
             SkillErrorKind::Failed,
-            format!("the call succeeded, but only {} of its result's {} bytes arrived", result.len(), outcome.result_bytes),
+            format!(
+                "the call succeeded, but only {} of its result's {} bytes arrived",
+                result.len(),
+                outcome.result_bytes
+            ),
         ),
         Some(state) => Dispatched {
             state,
@@ -166,14 +183,20 @@ pub(crate) fn dispatched(outcome: v1::CallOutcome, result: Bytes) -> Dispatched 
             sandbox: text(outcome.sandbox),
             edge_class: None,
         },
-        None => failed(SkillErrorKind::Failed, format!("the edge told an outcome that isn't one: `{}`", outcome.state)),
+        None => failed(
+            SkillErrorKind::Failed,
+            format!("the edge told an outcome that isn't one: `{}`", outcome.state),
+        ),
     }
 }
 
 /// A call that went out and whose stream broke. Where the host is still there, it is asked; else it will be.
 async fn settle(inner: &Inner, edge: EdgeId, live: &Live, call_id: CallId, status: &Status) -> Dispatched {
     if status.code() == Code::InvalidArgument {
-        return failed(SkillErrorKind::Invalid, format!("the edge could not read the call: {}", status.message()));
+        return failed(
+            SkillErrorKind::Invalid,
+            format!("the edge could not read the call: {}", status.message()),
+        );
     }
     if live.handle.is_open()
         && let Some(found) = ask_outcome(&live.client, call_id).await
@@ -202,5 +225,12 @@ pub(crate) fn failed(kind: SkillErrorKind, error: String) -> Dispatched {
 }
 
 fn without_result(state: CallState, kind: SkillErrorKind, error: String) -> Dispatched {
-    Dispatched { state, result: None, error: Some(error), error_kind: Some(kind), sandbox: None, edge_class: None }
+    Dispatched {
+        state,
+        result: None,
+        error: Some(error),
+        error_kind: Some(kind),
+        sandbox: None,
+        edge_class: None,
+    }
 }

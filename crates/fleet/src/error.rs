@@ -23,7 +23,9 @@ pub enum FleetError {
     #[error("a host's name is 1 to 64 letters, digits, `.`, `-` or `_`, and begins with a letter or digit")]
     BadName,
     /// Labels that can't be a host's.
-    #[error("at most 32 labels; a label's name is 1 to 64 letters, digits, `.`, `-`, `_` or `/`, its value at most 128 characters")]
+    #[error(
+        "at most 32 labels; a label's name is 1 to 64 letters, digits, `.`, `-`, `_` or `/`, its value at most 128 characters"
+    )]
     BadLabels,
     /// A token that would last too long.
     #[error("an enrolment token lasts from 60 to 3600 seconds")]

@@ -100,7 +100,11 @@ impl Fleet {
     /// # Errors
     ///
     /// Fails if the hosts can't be read, the manager's certificate can't be made, or the socket has no address.
-    pub async fn start(config: FleetConfig, parts: FleetParts, socket: TcpListener) -> Result<Self, FleetError> {
+    pub async fn start(
+        config: FleetConfig,
+        parts: FleetParts,
+        socket: TcpListener,
+    ) -> Result<Self, FleetError> {
         let tls = Arc::new(ManagerTls::new(Arc::clone(&parts.authority), Arc::clone(&parts.clock))?);
         // Before the first edge is back and is asked about them.
         parts.storage.calls().settle_left_running().await?;
@@ -259,12 +263,19 @@ impl Fleet {
         if delete {
             let live = inner.hosts.write().remove(&id).and_then(|host| host.live);
             if let Some(live) = live {
-                crate::connection::refuse_and_close(&live.client, &live.handle, "removed by an administrator").await;
+                crate::connection::refuse_and_close(
+                    &live.client,
+                    &live.handle,
+                    "removed by an administrator",
+                )
+                .await;
             }
             inner.changed(id);
         } else {
             inner.reload(id).await?;
-            inner.send_away(id, "revoked by an administrator; to let this host back in, enrol it again").await;
+            inner
+                .send_away(id, "revoked by an administrator; to let this host back in, enrol it again")
+                .await;
         }
         inner.forget_unknown(id, "the host was revoked before it could tell how the call ended").await;
         Ok(())
@@ -382,7 +393,10 @@ impl Inner {
             Err(error) => return tracing::error!(%error, edge.id = %id, "unknown calls can't be read"),
         };
         for row in rows {
-            let end = FinishedCall::without_result(CallState::Failed, format!("outcome lost, effect possible: {why}"));
+            let end = FinishedCall::without_result(
+                CallState::Failed,
+                format!("outcome lost, effect possible: {why}"),
+            );
             if let Err(error) = self.parts.recorder.finish(row.id, end).await {
                 tracing::error!(%error, call.id = %row.id, "the end of a call can't be put on record");
             }

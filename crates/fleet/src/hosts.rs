@@ -4,8 +4,8 @@ use crate::described::Described;
 use model::{CallId, EdgeId, Timestamp};
 use proto::v1::LoadSample;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::PoisonError;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use storage::edges::{CertificateRecord, EdgeRecord};
 use tunnel::{ConnectionHandle, EdgeClient};
 
@@ -63,7 +63,10 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    pub(crate) fn load(records: Vec<EdgeRecord>, mut certificates: HashMap<EdgeId, CertificateRecord>) -> Self {
+    pub(crate) fn load(
+        records: Vec<EdgeRecord>,
+        mut certificates: HashMap<EdgeId, CertificateRecord>,
+    ) -> Self {
         let hosts = records.into_iter().map(|record| {
             let certificate = certificates.remove(&record.id);
             (record.id, Host::new(record, certificate))

@@ -72,7 +72,9 @@ pub(crate) fn shut_reason(record: &EdgeRecord) -> String {
     let why = record.state_reason.as_deref().unwrap_or("no reason is on record");
     match record.state {
         EdgeState::Active => String::new(),
-        EdgeState::Quarantined => format!("quarantined until an administrator chooses (Hosts → this host): {why}"),
+        EdgeState::Quarantined => {
+            format!("quarantined until an administrator chooses (Hosts → this host): {why}")
+        }
         EdgeState::Revoked => format!("revoked: {why}; to let this host back in, enrol it again"),
         EdgeState::Deleted => format!("removed: {why}; to let this host back in, enrol it again"),
     }
@@ -150,8 +152,11 @@ mod tests {
 
     #[test]
     fn a_revoked_edge_is_told_why() {
-        let revoked =
-            EdgeRecord { state: EdgeState::Revoked, state_reason: Some("stolen".to_owned()), ..record(5, None) };
+        let revoked = EdgeRecord {
+            state: EdgeState::Revoked,
+            state_reason: Some("stolen".to_owned()),
+            ..record(5, None)
+        };
         let Verdict::Shut(reason) = judge(&revoked, &shows(5)) else { panic!() };
         assert!(reason.contains("stolen"));
     }

@@ -23,7 +23,8 @@ const MAX_ASKS: u32 = 50;
 /// Asks a host that is back about every call of it that is `unknown`.
 pub(crate) async fn resolve_unknown(inner: &Arc<Inner>, edge: EdgeId, client: &EdgeClient) {
     let filter = CallFilter { edge: Some(edge), state: Some(CallState::Unknown), ..CallFilter::default() };
-    let mut calls: BTreeSet<CallId> = match inner.parts.storage.calls().list(&filter, None, MAX_UNKNOWN).await {
+    let mut calls: BTreeSet<CallId> = match inner.parts.storage.calls().list(&filter, None, MAX_UNKNOWN).await
+    {
         Ok(rows) => rows.into_iter().map(|row| row.id).collect(),
         Err(error) => {
             tracing::error!(%error, edge.id = %edge, "unknown calls can't be read");
@@ -50,7 +51,9 @@ pub(crate) async fn resolve_unknown(inner: &Arc<Inner>, edge: EdgeId, client: &E
                 tracing::info!(edge.id = %edge, call.id = %call_id, %state, "the end of a call became known");
                 inner.hosts.change(edge, |host| host.lost.retain(|lost| *lost != call_id));
             }
-            Err(error) => tracing::error!(%error, call.id = %call_id, "the end of a call can't be put on record"),
+            Err(error) => {
+                tracing::error!(%error, call.id = %call_id, "the end of a call can't be put on record")
+            }
         }
     }
 }
@@ -85,7 +88,10 @@ pub(crate) async fn ask_outcome(client: &EdgeClient, call_id: CallId) -> Option<
 /// Fetches a result that was too large for the answer.
 async fn fetch(client: &mut EdgeClient, call_id: CallId, outcome: v1::CallOutcome) -> Option<Dispatched> {
     let lost = |outcome: &v1::CallOutcome| {
-        let error = format!("the call succeeded, but its result of {} bytes is lost: the host no longer has it", outcome.result_bytes);
+        let error = format!(
+            "the call succeeded, but its result of {} bytes is lost: the host no longer has it",
+            outcome.result_bytes
+        );
         Some(failed(SkillErrorKind::Failed, error))
     };
     let request = v1::AttachRequest { call_id: call_id.to_string(), offset: 0 };

@@ -27,7 +27,10 @@ pub struct NewToken {
 
 impl std::fmt::Debug for NewToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewToken").field("id", &self.id).field("expires_at", &self.expires_at).finish_non_exhaustive()
+        f.debug_struct("NewToken")
+            .field("id", &self.id)
+            .field("expires_at", &self.expires_at)
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,8 +57,10 @@ impl Fleet {
         let new = NewEnrollmentToken { token_hash: token.secret_digest(), labels, created_by, expires_at };
         let id = self.inner().parts.storage.edges().create_token(new, by).await?;
         let token = token.to_string();
-        let command =
-            format!("sudo steadyhand-edge enroll --manager {} --token {token}", self.inner().public_address());
+        let command = format!(
+            "sudo steadyhand-edge enroll --manager {} --token {token}",
+            self.inner().public_address()
+        );
         Ok(NewToken { id, token, command, ca_pin: pin.to_string(), expires_at })
     }
 

@@ -103,7 +103,10 @@ pub(crate) fn state_of(host: &Host) -> (HostState, Option<String>) {
         (EdgeState::Quarantined, _) => (HostState::Quarantined, reason),
         (EdgeState::Active, Some(_)) => (HostState::Online, None),
         (EdgeState::Active, None) => {
-            let waits = record.keep_instance.as_ref().map(|kept| format!("waiting for the chosen instance {kept} to come back"));
+            let waits = record
+                .keep_instance
+                .as_ref()
+                .map(|kept| format!("waiting for the chosen instance {kept} to come back"));
             let reason = host.problem.clone().or(waits);
             let state = if record.connected_at.is_some() { HostState::Offline } else { HostState::NeverSeen };
             (state, reason)

@@ -1,5 +1,7 @@
 //! Calls on real edges: run, stopped, repeated, lost and found again.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod common;
 
 use common::proxy::Proxy;
@@ -112,7 +114,10 @@ async fn a_host_that_went_away_is_told_precisely_and_at_once() {
 
     assert_eq!(ended.state, CallState::Failed);
     let error = ended.error.unwrap();
-    assert!(error.starts_with("host `web-1` is offline since ") && error.ends_with("nothing was sent to it"), "{error}");
+    assert!(
+        error.starts_with("host `web-1` is offline since ") && error.ends_with("nothing was sent to it"),
+        "{error}"
+    );
     // The gate tells as much, before anything is dispatched.
     let Admission::Rejected(rejection) = manager.try_admit(edge.id, "host_load", json!({})).await else {
         panic!("a call to an offline host was admitted");
@@ -213,7 +218,9 @@ async fn mutating_skills_are_shown_but_the_edge_itself_refuses_them() {
     let manager = Manager::start(dir.path()).await;
     let edge = manager.add_edge(registry(&Arc::default())).await;
     let host = manager.fleet.host(edge.id).unwrap();
-    assert!(host.skills.iter().any(|skill| skill.key == "kill_process" && skill.class == model::Class::Mutating));
+    assert!(
+        host.skills.iter().any(|skill| skill.key == "kill_process" && skill.class == model::Class::Mutating)
+    );
 
     let args = json!({"pid": 1, "start_time": 1, "reason": "test"});
     let run = edge::local::run(&edge.options, "kill_process", args, LIMIT);

@@ -1,5 +1,7 @@
 //! Who is there: joining, leaving, renewal, copies, revocation, restarts.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod common;
 
 use common::Manager;
@@ -18,7 +20,11 @@ const ADMIN: Actor = Actor::User(UserId(1));
 async fn a_host_joins_with_a_token_that_works_once() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
-    let made = manager.fleet.create_token(Default::default(), Duration::from_secs(600), UserId(1), ADMIN).await.unwrap();
+    let made = manager
+        .fleet
+        .create_token(Default::default(), Duration::from_secs(600), UserId(1), ADMIN)
+        .await
+        .unwrap();
     let token: tunnel::JoinToken = made.token.parse().unwrap();
     let clock: Arc<dyn Clock> = manager.clock.clone();
     let join = |name: &'static str| {
@@ -52,7 +58,8 @@ async fn a_token_that_is_over_or_taken_back_is_refused_in_the_same_words() {
     assert!(manager.fleet.revoke_token(revoked.id, ADMIN).await.unwrap());
     let expired = make().await.unwrap();
     manager.clock.advance(Duration::from_secs(61));
-    let unknown = tunnel::JoinToken::generate(revoked.token.parse::<tunnel::JoinToken>().unwrap().pin()).to_string();
+    let unknown =
+        tunnel::JoinToken::generate(revoked.token.parse::<tunnel::JoinToken>().unwrap().pin()).to_string();
 
     let mut answers = Vec::new();
     for token in [revoked.token, expired.token, unknown] {
@@ -133,7 +140,10 @@ async fn a_copied_directory_beside_its_original_is_quarantined_and_shown_until_s
     assert_eq!(host.instance.unwrap(), original);
     copy.stop().await;
     let told = copy.doctor().await;
-    assert!(told.contains("another copy of it was chosen") || told.contains("another instance of this edge"), "{told}");
+    assert!(
+        told.contains("another copy of it was chosen") || told.contains("another instance of this edge"),
+        "{told}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -185,7 +195,10 @@ async fn an_edge_whose_certificate_ran_out_says_so_and_may_rejoin_if_allowed() {
 
     let told = edge.doctor().await;
     assert!(told.contains("WRONG certificate") && told.contains("ran out at"), "{told}");
-    assert!(told.contains("WRONG manager") && told.contains("let an administrator allow it to rejoin"), "{told}");
+    assert!(
+        told.contains("WRONG manager") && told.contains("let an administrator allow it to rejoin"),
+        "{told}"
+    );
     edge.start();
     let host = manager.wait_for(edge.id, |host| host.state_reason.is_some()).await;
     assert!(host.state_reason.unwrap().contains("its certificate ran out at"));
@@ -257,7 +270,14 @@ async fn what_people_do_to_hosts_is_on_record() {
         .map(|row| row.kind)
         .collect();
 
-    for kind in ["enrollment_token.created", "edge.enrolled", "edge.certificate_issued", "edge.renamed", "edge.labelled", "edge.removed"] {
+    for kind in [
+        "enrollment_token.created",
+        "edge.enrolled",
+        "edge.certificate_issued",
+        "edge.renamed",
+        "edge.labelled",
+        "edge.removed",
+    ] {
         assert!(kinds.iter().any(|on_record| on_record == kind), "{kind} is missing in {kinds:?}");
     }
     assert!(manager.fleet.hosts().is_empty());

@@ -6,7 +6,7 @@
 mod names;
 mod patterns;
 
-use names::is_sensitive_name;
+use names::{is_sensitive_name, is_working_directory};
 use patterns::{Pattern, Rule};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -96,7 +96,14 @@ impl Redactor {
             Value::Array(items) => {
                 // A block never reaches beyond the list in which it began.
                 let mut inner = KeyBlock::Outside;
-                Value::Array(items.iter().map(|item| self.walk_item(item, sensitive, &mut inner)).collect())
+                let mut option = false;
+                let walked = items.iter().map(|item| {
+                    // In a list of arguments, `--password` is followed by the secret.
+                    let sensitive = sensitive || (option && item.is_string());
+                    option = item.as_str().is_some_and(is_sensitive_option);
+                    self.walk_item(item, sensitive, &mut inner)
+                });
+                Value::Array(walked.collect())
             }
             Value::Object(fields) => self.walk_fields(fields, sensitive, &mut KeyBlock::Outside),
             other => other.clone(),
@@ -113,7 +120,9 @@ impl Redactor {
 
     fn walk_fields(&self, fields: &Map<String, Value>, sensitive: bool, block: &mut KeyBlock) -> Value {
         let walked = fields.iter().map(|(key, value)| {
-            let sensitive = sensitive || is_sensitive_name(key);
+            let sensitive = sensitive
+                || (is_sensitive_name(key)
+                    && !value.as_str().is_some_and(|text| is_working_directory(key, text)));
             (self.redact(key).into_owned(), self.walk(value, sensitive, block))
         });
         Value::Object(walked.collect())
@@ -267,6 +276,11 @@ fn is_no_secret(value: &str) -> bool {
         || ["null", "none", "nil", "true", "false", "bearer", "basic", "digest", "negotiate"]
             .iter()
             .any(|word| value.eq_ignore_ascii_case(word))
+}
+
+/// `--password` and its like, without the value.
+fn is_sensitive_option(item: &str) -> bool {
+    item.strip_prefix("--").is_some_and(|name| !name.contains(['=', ' ']) && is_sensitive_name(name))
 }
 
 /// `5000/image` in `http://registry:5000/image@sha256:…` is no password.

@@ -51,26 +51,20 @@ impl Reviewer<'_> {
                 outcome: deny(self.unknown_tool(request)),
             };
         };
-        let class = self.class_of(&capability, request, host.as_ref());
-        let outcome = self.outcome(&capability, class, request, host.as_ref());
+        // Only valid arguments are classed: `classify` may rely on the schema.
+        let (class, outcome) = match self.check_arguments(&capability, request) {
+            Err(invalid) => (capability.definition().class, Err(invalid)),
+            Ok(()) => {
+                let class = class_of(&capability, request, host.as_ref());
+                (class, self.outcome(&capability, class, request, host.as_ref()))
+            }
+        };
         Review {
             class,
             definition_hash: capability.hash().to_owned(),
             edge_name: host.map(|host| host.name),
             outcome: outcome.err().unwrap_or(Outcome::Run(capability)),
         }
-    }
-
-    fn class_of(&self, capability: &Capability, request: &CallRequest, host: Option<&HostFacts>) -> Class {
-        let described = host
-            .and_then(|host| host.skills.as_ref())
-            .and_then(|skills| skills.get(&request.key))
-            .map_or(Class::Safe, |facts| facts.class);
-        capability.class_of(&request.args).max(if request.scope == Scope::Host {
-            described
-        } else {
-            Class::Safe
-        })
     }
 
     fn outcome(
@@ -80,7 +74,6 @@ impl Reviewer<'_> {
         request: &CallRequest,
         host: Option<&HostFacts>,
     ) -> Result<(), Outcome> {
-        self.check_arguments(capability, request)?;
         let key = &request.key;
         if !request.narrowing.contains(key) {
             return Err(deny(format!("`{key}` is switched off for this chat.")));
@@ -202,4 +195,17 @@ fn check_host(
 
 fn deny(reason: String) -> Outcome {
     Outcome::Refuse { policy: PolicyDecision::Deny, reason }
+}
+
+/// The stricter of the manager's own answer and what the host's edge described.
+fn class_of(capability: &Capability, request: &CallRequest, host: Option<&HostFacts>) -> Class {
+    let own = capability.class_of(&request.args);
+    if request.scope != Scope::Host {
+        return own;
+    }
+    let described = host
+        .and_then(|host| host.skills.as_ref())
+        .and_then(|skills| skills.get(&request.key))
+        .map_or(Class::Safe, |facts| facts.class);
+    own.max(described)
 }

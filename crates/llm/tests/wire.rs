@@ -1,5 +1,7 @@
 //! The clients against a server on a real socket: time limits, retries, refusals, stopping.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 use futures::StreamExt;
 use llm::anthropic::Messages;
 use llm::openai::ChatCompletions;

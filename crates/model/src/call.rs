@@ -92,13 +92,33 @@ impl CallState {
     pub const fn may_become(self, next: Self) -> bool {
         match self {
             Self::AwaitingApproval => {
-                matches!(next, Self::Denied | Self::Expired | Self::Queued | Self::Running | Self::Cancelled | Self::Refused)
+                matches!(
+                    next,
+                    Self::Denied
+                        | Self::Expired
+                        | Self::Queued
+                        | Self::Running
+                        | Self::Cancelled
+                        | Self::Refused
+                )
             }
-            Self::Queued => matches!(next, Self::Running | Self::Expired | Self::Cancelled | Self::Refused | Self::Failed),
+            Self::Queued => {
+                matches!(next, Self::Running | Self::Expired | Self::Cancelled | Self::Refused | Self::Failed)
+            }
             Self::Running => {
-                matches!(next, Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled | Self::Unknown | Self::Refused)
+                matches!(
+                    next,
+                    Self::Succeeded
+                        | Self::Failed
+                        | Self::TimedOut
+                        | Self::Cancelled
+                        | Self::Unknown
+                        | Self::Refused
+                )
             }
-            Self::Unknown => matches!(next, Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled),
+            Self::Unknown => {
+                matches!(next, Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled)
+            }
             _ => false,
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! No input or output and no async code lives here, so that the edge and the manager can both use it.
 
-pub mod canonical;
 mod call;
+pub mod canonical;
 mod class;
 mod error;
 mod ids;

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 /// A role that a person holds. Admin includes operator, which includes viewer; an approver is a viewer who
 /// decides. A person may hold several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Looks, chats, and starts safe calls.

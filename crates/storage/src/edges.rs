@@ -290,7 +290,8 @@ impl Edges<'_> {
                 Box::pin(async move {
                     let old = of_record(conn, id).await?;
                     if old.state == EdgeState::Revoked {
-                        let reason = format!("`{}` is revoked for good: remove it and enrol the host again", old.name);
+                        let reason =
+                            format!("`{}` is revoked for good: remove it and enrol the host again", old.name);
                         return Err(StorageError::conflict(reason));
                     }
                     sqlx::query("UPDATE edges SET rejoin_until = $1 WHERE id = $2")

@@ -1,5 +1,7 @@
 //! kill -9 at the worst moments: nothing runs twice, and what is shown afterwards is true.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 use anyhow::{Context, Result};
 use llm::scripted::{Answer, End, Raw, ScriptedServer};
 use serde_json::{Value, json};

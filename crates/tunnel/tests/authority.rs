@@ -1,5 +1,7 @@
 //! The deployment's authority on its disk, and what it signs.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use model::{Clock, EdgeId, SystemClock};

@@ -1,5 +1,7 @@
 //! Calls over the tunnel: cancelling, bulk, readers that are stuck.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use futures::FutureExt as _;

@@ -1,5 +1,7 @@
 //! Joining a deployment with a one-time token, and rejoining with an old key.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use model::{Clock, EdgeId};

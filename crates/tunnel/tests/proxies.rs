@@ -1,5 +1,7 @@
 //! Through an HTTP CONNECT proxy.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod support;
 
 use model::Clock;

@@ -8,8 +8,8 @@ pub mod skills;
 use edge::{DataDir, EdgeConfig, Options};
 use fleet::{Fleet, FleetConfig, FleetParts, HostView, Labels};
 use gate::{
-    Admission, AdmittedCall, CallLimits, CallRequest, Dispatched, FinishedCall, Gate, GateParts, HostDispatcher as _,
-    HostState, Narrowing, Principal, ProbeRules, Recorder, Redactor, Taint, ToolPolicy,
+    Admission, AdmittedCall, CallLimits, CallRequest, Dispatched, FinishedCall, Gate, GateParts,
+    HostDispatcher as _, HostState, Narrowing, Principal, ProbeRules, Recorder, Redactor, Taint, ToolPolicy,
 };
 use model::{CallId, CallState, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, Timestamp, UserId};
 use serde_json::Value;
@@ -62,11 +62,13 @@ impl Manager {
         let storage = Storage::open(&dir.join("db"), shared.clone(), keys.clone()).await.unwrap();
         let redactor = Arc::new(Redactor::new(keys, &[]).unwrap());
         let recorder = Recorder::new(storage.clone(), redactor.clone());
-        let authority = Arc::new(Authority::load_or_create(&dir.join("pki"), "test", shared.clone()).unwrap());
+        let authority =
+            Arc::new(Authority::load_or_create(&dir.join("pki"), "test", shared.clone()).unwrap());
         let socket = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let parts = FleetParts { storage: storage.clone(), authority, recorder, clock: shared };
         let fleet = Fleet::start(FleetConfig::default(), parts, socket).await.unwrap();
-        let catalogue = Catalogue::new(::skills::capabilities().into_iter().chain(skills::capabilities())).unwrap();
+        let catalogue =
+            Catalogue::new(::skills::capabilities().into_iter().chain(skills::capabilities())).unwrap();
         let gate = Gate::new(GateParts {
             storage: storage.clone(),
             catalogue: Arc::new(arc_swap::ArcSwap::from_pointee(catalogue)),

@@ -76,7 +76,10 @@ impl Held {
 
 async fn wait(count: &watch::Sender<usize>) {
     let mut seen = count.subscribe();
-    tokio::time::timeout(super::LIMIT, seen.wait_for(|count| *count > 0)).await.expect("it never happened").unwrap();
+    tokio::time::timeout(super::LIMIT, seen.wait_for(|count| *count > 0))
+        .await
+        .expect("it never happened")
+        .unwrap();
 }
 
 /// Runs until it is released or dropped.

@@ -54,6 +54,11 @@ pub(super) fn is_sensitive_name(name: &str) -> bool {
         || (last == "key" && before.is_some_and(|word| KEYS.contains(&word)))
 }
 
+/// Whether this is where a process works rather than a password: `PWD=/root`.
+pub(super) fn is_working_directory(name: &str, value: &str) -> bool {
+    value.starts_with('/') && (name.eq_ignore_ascii_case("pwd") || name.eq_ignore_ascii_case("oldpwd"))
+}
+
 /// The words of a name, in lower case: split at everything that is no letter or digit and where camel case begins a
 /// word; digits at the end of a word dropped.
 fn words_of(name: &str) -> Vec<String> {

@@ -82,7 +82,7 @@ pub(super) static BUILTIN: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         always("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}"),
         always("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
         always("steadyhand-token", r"\bsh[a-z]_[A-Za-z0-9_.-]{24,}"),
-        always("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})"),
+        always("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,})"),
         always(
             "authorization",
             r#"(?i)\b(?:proxy-)?authorization\\*["']?\s*[:=]\s*\\*["']?(?:(?:basic|bearer|digest|negotiate|token)\s+)?([^\s"',\\]+)"#,
@@ -98,7 +98,10 @@ pub(super) static BUILTIN: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             &format!(r#"(?i)([a-z0-9_.\-]*(?:{SENSITIVE_WORD})[0-9]*)\\*["']?\s*(?:=>|:=|[=:])\s*{VALUE}"#),
         ),
         // Options of commands, as they stand in process lists.
-        assignment("password", &format!(r#"(?i)--?([a-z0-9_\-]*(?:{SENSITIVE_WORD})[0-9]*)\s+{VALUE}"#)),
+        assignment(
+            "password",
+            &format!(r#"(?i)(?:^|[\s"'])--?([a-z0-9_\-]*(?:{SENSITIVE_WORD})[0-9]*)\s+{VALUE}"#),
+        ),
         always("password", r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\n|;]*?\s-p([^\s]+)"),
         always("password", r"\bsshpass\s+-p\s*([^\s]+)"),
         always(

@@ -56,6 +56,8 @@ fn texts_without_secrets_stay_as_they_are() {
         "max_tokens: 25000, token_type: x",
         "password: null",
         "password=${DB_PASSWORD}",
+        "PWD=/root/work",
+        "the auth-token expired, and Bearer authentication failed",
         "nginx.service: Failed with result 'exit-code'.",
         "sshd: Accepted publickey for root from 10.0.0.1 port 51234 ssh2: ED25519 SHA256:abcdef",
         "primary key: 17",
@@ -105,6 +107,14 @@ fn a_private_key_over_several_lines_of_a_list_is_taken_out_of_all_of_them() {
         assert!(text.contains("first") && text.contains("last"), "{text}");
         assert_eq!(text.matches("2030-01-01").count(), if value["entries"].is_null() { 0 } else { 6 });
     }
+}
+
+#[test]
+fn the_value_of_an_option_in_a_list_of_arguments_is_taken_out() {
+    let redacted = redactor()
+        .redact_value(&json!({"argv": ["app", "--db-password", "hunter2x", "--port", "80"], "PWD": "/root"}));
+    assert!(redacted["argv"][2].as_str().unwrap().starts_with("[redacted:password:"), "{redacted}");
+    assert_eq!((&redacted["argv"][4], &redacted["PWD"]), (&json!("80"), &json!("/root")));
 }
 
 #[test]
