@@ -66,7 +66,11 @@ export const densityQuery = (filter: CallFilter & { buckets: number }) =>
 export const chainQuery = queryOptions({
   queryKey: ["chain"],
   queryFn: ({ signal }) => api.verifyChain(signal),
-  staleTime: 60_000,
+  // It reads the whole log, and only one check runs at a time.
+  staleTime: 600_000,
+  gcTime: 600_000,
+  retry: (count, error) => error instanceof ApiError && error.status === 429 && count < 3,
+  retryDelay: 5_000,
 });
 
 export const sessionsQuery = queryOptions({

@@ -10,6 +10,7 @@ import { Id } from "./Copy";
 import { JsonTree } from "./result/JsonTree";
 import { ResultView } from "./result/ResultView";
 import { gistOf } from "./result/shape";
+import { useTargets } from "./targets";
 import { ClassIcon, StateWord } from "./Words";
 
 export interface ShownCall {
@@ -33,11 +34,12 @@ export interface ShownCall {
 
 export function CallLine({ call, trailing }: { call: ShownCall; trailing?: ReactNode }) {
   const gist = gistOf(call.args);
+  const targets = useTargets(call);
   return (
     <>
       <ClassIcon value={call.class} />
       <span className="shrink-0 font-mono text-12 font-medium">{call.tool}</span>
-      {call.edgeName && <span className="min-w-0 truncate text-12 text-muted max-md:max-w-24">on {call.edgeName}</span>}
+      {targets && <span className="min-w-0 truncate text-12 text-muted max-md:max-w-24">on {targets}</span>}
       <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:hidden">{gist}</span>
       <span className="ml-auto flex shrink-0 items-center gap-3">
         <StateWord value={call.state} />

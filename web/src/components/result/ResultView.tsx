@@ -1,6 +1,6 @@
 /** A call's result: tables where it is tabular, lines where it is text, otherwise names and values; or as JSON. */
 import { useMutation } from "@tanstack/react-query";
-import { Download } from "lucide-react";
+import { ChevronRight, Download } from "lucide-react";
 import { memo, useState } from "react";
 import { api, messageOf } from "../../api/client";
 import type { Json, JsonObject } from "../../api/types";
@@ -8,6 +8,8 @@ import { cx } from "../../lib/cx";
 import { formatBytes } from "../../lib/format";
 import { Button } from "../Button";
 import { CopyButton } from "../Copy";
+import { StateWord } from "../Words";
+import { foldEqual, type HostResult, hostResults } from "./hosts";
 import { JsonTree } from "./JsonTree";
 import { Output } from "./Output";
 import { formatValue, labelOf, shapeOf } from "./shape";
@@ -72,7 +74,9 @@ export const ResultView = memo(function ResultView({ callId, result, preview, by
 });
 
 function Piece({ name, value, depth }: { name: string; value: Json; depth: number }) {
-  const shape = shapeOf(value);
+  const shape = shapeOf(value, name);
+  const hosts = depth === 0 ? hostResults(value) : null;
+  if (hosts) return <HostResults hosts={hosts} />;
   if (depth > 4) return <JsonTree value={value} depth={1} />;
   switch (shape.kind) {
     case "value":
@@ -80,7 +84,7 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
     case "text":
       return <Output text={shape.text} label={name ? labelOf(name) : undefined} />;
     case "table":
-      return <ResultTable columns={shape.columns} rows={shape.rows} label={name ? labelOf(name) : "Result"} />;
+      return <ResultTable name={name} columns={shape.columns} rows={shape.rows} />;
     case "list":
       return (
         <div className="flex flex-col gap-2">
@@ -109,7 +113,7 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
                 >
                   <dt className="shrink-0 text-muted">{labelOf(key)}</dt>
                   <dd className="min-w-0 text-right break-words">
-                    <Value name={key} value={each} />
+                    <Value name={key} value={each} parent={name} />
                   </dd>
                 </div>
               ))}
@@ -129,8 +133,41 @@ function Piece({ name, value, depth }: { name: string; value: Json; depth: numbe
   }
 }
 
-function Value({ name, value }: { name: string; value: Json | undefined }) {
-  const { text, exact } = formatValue(name, value);
+function HostResults({ hosts }: { hosts: HostResult[] }) {
+  const [only] = hosts;
+  if (only && hosts.length === 1) return <OneHost host={only} />;
+  return (
+    <div className="flex flex-col">
+      {foldEqual(hosts).map((group) => (
+        <details
+          key={group[0]?.edge_id}
+          className="group border-b border-line/60 last:border-b-0"
+          open={hosts.length <= 3}
+        >
+          <summary className="flex min-h-8 items-center gap-2 text-13">
+            <ChevronRight
+              aria-hidden
+              size={12}
+              className="shrink-0 text-muted transition-transform group-open:rotate-90"
+            />
+            <span className="min-w-0 truncate font-medium">{group.map((host) => host.name).join(", ")}</span>
+            {group.length > 1 && <span className="text-12 text-muted">{group.length} the same</span>}
+            <span className="ml-auto flex">{group[0] && <StateWord value={group[0].state} />}</span>
+          </summary>
+          <div className="pb-3 pl-5">{group[0] && <OneHost host={group[0]} />}</div>
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function OneHost({ host }: { host: HostResult }) {
+  if (host.result !== undefined && host.result !== null) return <Piece name="" value={host.result} depth={1} />;
+  return <p className="text-13 text-muted">{host.error ?? "No result."}</p>;
+}
+
+function Value({ name, value, parent }: { name: string; value: Json | undefined; parent?: string }) {
+  const { text, exact } = formatValue(name, value, parent);
   return (
     <span title={exact} className={cx("tabular", typeof value === "string" && "break-words")}>
       {text}
@@ -138,9 +175,17 @@ function Value({ name, value }: { name: string; value: Json | undefined }) {
   );
 }
 
+/** Short words stay on one line, long ones get room; the rest is cut and whole on hover and in the JSON view. */
+function cellLook(value: Json | undefined): string {
+  const length = typeof value === "string" ? value.length : 0;
+  if (length <= 24) return "whitespace-nowrap";
+  return length <= 400 ? "min-w-64 max-w-[560px] break-words" : "max-w-[420px] truncate";
+}
+
 const FIRST_ROWS = 50;
 
-function ResultTable({ columns, rows, label }: { columns: string[]; rows: JsonObject[]; label: string }) {
+function ResultTable({ name, columns, rows }: { name: string; columns: string[]; rows: JsonObject[] }) {
+  const label = name ? labelOf(name) : "Result";
   const [all, setAll] = useState(false);
   const numeric = new Set(
     columns.filter(
@@ -181,11 +226,11 @@ function ResultTable({ columns, rows, label }: { columns: string[]; rows: JsonOb
                   <td
                     key={key}
                     className={cx(
-                      "max-w-[480px] px-2 py-0.5 align-top",
-                      numeric.has(key) ? "num whitespace-nowrap" : "break-words",
+                      "px-2 py-0.5 align-top",
+                      numeric.has(key) ? "num whitespace-nowrap" : cellLook(row[key]),
                     )}
                   >
-                    <Value name={key} value={row[key]} />
+                    <Value name={key} value={row[key]} parent={name} />
                   </td>
                 ))}
               </tr>

@@ -35,9 +35,23 @@ describe("the shape of a result", () => {
     expect(labelOf("cpu_time_ms")).toBe("CPU time");
   });
 
+  it("reads bytes off what they belong to, and rates", () => {
+    expect(formatValue("used", 2117742592, "memory").text).toBe("2.0 GiB");
+    expect(formatValue("used", 3, "seats").text).toBe("3");
+    expect(formatValue("read_bytes_per_second", 220556).text).toBe("215 KiB/s");
+    expect(labelOf("read_bytes_per_second")).toBe("Read");
+    expect(formatValue("labels", { role: "db", site: "fra" }).text).toBe("role=db, site=fra");
+  });
+
+  it("draws short lines as lines, and rows with labels as a table", () => {
+    expect(shapeOf(["a", "b"], "lines")).toMatchObject({ kind: "text", text: "a\nb" });
+    expect(shapeOf(["a", "b"], "addresses")).toMatchObject({ kind: "value" });
+    expect(shapeOf([{ name: "vm", labels: { role: "db" } }])).toMatchObject({ kind: "table" });
+  });
+
   it("tells the gist of arguments", () => {
     expect(gistOf({ unit: "nginx.service", since: "1h", grep: null })).toBe("nginx.service  since=1h");
-    expect(gistOf({ edge_ids: [1, 2] })).toBe("edge_ids=1,2");
+    expect(gistOf({ edge_ids: [1, 2], top_n: 5 })).toBe("top_n=5");
     expect(gistOf({})).toBe("");
   });
 });

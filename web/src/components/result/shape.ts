@@ -27,17 +27,27 @@ export function isSmall(value: Json): boolean {
   return isScalar(value);
 }
 
-const MAX_COLUMNS = 12;
+/** A few words like labels: they fit into a table's cell. */
+function isSmallObject(value: Json): boolean {
+  return isObject(value) && Object.entries(value).length <= 8 && Object.values(value).every((each) => isScalar(each));
+}
 
-export function shapeOf(value: Json): Shape {
+const MAX_COLUMNS = 24;
+/** Lists that are text, however short their lines. */
+const TEXT_LISTS = /^(lines|stdout|stderr|output|diff)$/;
+
+export function shapeOf(value: Json, name = ""): Shape {
   if (typeof value === "string" && !isSmall(value)) return { kind: "text", text: value };
   if (Array.isArray(value)) {
     if (value.length > 0 && value.every(isObject)) {
       const columns = columnsOf(value);
-      const flat = value.every((row) => Object.values(row).every((each) => isSmall(each) || typeof each === "string"));
+      const flat = value.every((row) =>
+        Object.values(row).every((each) => isSmall(each) || typeof each === "string" || isSmallObject(each)),
+      );
       if (flat && columns.length <= MAX_COLUMNS) return { kind: "table", columns, rows: value };
     }
-    if (value.length > 0 && value.every((each) => typeof each === "string") && !isSmall(value)) {
+    const isText = TEXT_LISTS.test(name) || !isSmall(value);
+    if (value.length > 0 && value.every((each) => typeof each === "string") && isText) {
       return { kind: "text", text: value.join("\n") };
     }
     return isSmall(value) ? { kind: "value" } : { kind: "list", items: value };
@@ -46,11 +56,15 @@ export function shapeOf(value: Json): Shape {
     const entries = Object.entries(value).filter(([, each]) => each !== null);
     return {
       kind: "fields",
-      small: entries.filter(([, each]) => isSmall(each)),
-      large: entries.filter(([, each]) => !isSmall(each)),
+      small: entries.filter(([key, each]) => isSmall(each) && !isTextList(key, each)),
+      large: entries.filter(([key, each]) => !isSmall(each) || isTextList(key, each)),
     };
   }
   return { kind: "value" };
+}
+
+function isTextList(key: string, value: Json): boolean {
+  return TEXT_LISTS.test(key) && Array.isArray(value) && value.length > 0;
 }
 
 function columnsOf(rows: JsonObject[]): string[] {
@@ -60,14 +74,28 @@ function columnsOf(rows: JsonObject[]): string[] {
   return [...columns].filter((key) => rows.some((row) => row[key] !== null && row[key] !== undefined));
 }
 
+const BYTE_PARENTS = /^(memory|swap|filesystems?|disks?|size)$/;
+const BYTE_KEYS = /^(total|used|available|free|cache|size|buffers|shared)$/;
+
+function isBytes(key: string, parent: string): boolean {
+  return /(^|_)bytes$/.test(key) || key === "size" || (BYTE_PARENTS.test(parent) && BYTE_KEYS.test(key));
+}
+
 /** A value in words, by the unit that its name ends in; `exact` is what it stands for. */
-export function formatValue(key: string, value: Json | undefined): { text: string; exact?: string; numeric: boolean } {
+export function formatValue(
+  key: string,
+  value: Json | undefined,
+  parent = "",
+): { text: string; exact?: string; numeric: boolean } {
   if (value === undefined || value === null) return { text: "–", numeric: false };
   if (typeof value === "boolean") return { text: value ? "yes" : "no", numeric: false };
   if (typeof value === "number") {
     const exact = String(value);
-    if (/(^|_)bytes(_|$)/.test(key)) return { text: formatBytes(value), exact: `${exact} bytes`, numeric: true };
-    if (/(_percent|^percent|_pct)$/.test(key))
+    if (/bytes_per_second$/.test(key))
+      return { text: `${formatBytes(value)}/s`, exact: `${exact} bytes/s`, numeric: true };
+    if (/per_second$/.test(key)) return { text: `${formatNumber(value)}/s`, exact, numeric: true };
+    if (isBytes(key, parent)) return { text: formatBytes(value), exact: `${exact} bytes`, numeric: true };
+    if (/(_percent|^percent|_pct|^(some|full)_\d+s)$/.test(key))
       return { text: `${formatNumber(Math.round(value * 10) / 10)} %`, exact, numeric: true };
     if (/(_ms|_millis)$/.test(key))
       return {
@@ -77,7 +105,8 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
       };
     if (/(_seconds|_secs)$/.test(key)) return { text: formatSeconds(value), exact: `${exact} s`, numeric: true };
     // Ports, process ids and the like are names, not amounts.
-    if (/(^|_)(port|pid|ppid|uid|gid|id|inode|code|status)$/.test(key)) return { text: exact, numeric: true };
+    if (/(^|_)(port|pid|ppid|uid|gid|id|inode|code|status|start_time)$/.test(key))
+      return { text: exact, numeric: true };
     return { text: formatNumber(value), exact, numeric: true };
   }
   if (Array.isArray(value)) {
@@ -94,7 +123,8 @@ export function formatValue(key: string, value: Json | undefined): { text: strin
     }
     return { text: value === "" ? "–" : value, numeric: false };
   }
-  return { text: JSON.stringify(value), numeric: false };
+  const pairs = Object.entries(value ?? {}).map(([name, each]) => `${name}=${String(each)}`);
+  return { text: pairs.join(", ") || "–", numeric: false };
 }
 
 const ABBREVIATIONS: Record<string, string> = Object.fromEntries(
@@ -121,8 +151,9 @@ const ABBREVIATIONS: Record<string, string> = Object.fromEntries(
 
 /** The label without the unit that the value already shows. */
 export function labelOf(key: string): string {
-  const bare = key.replace(/_(bytes|ms|millis|seconds|secs|percent|pct)$/, (_, unit: string) =>
-    unit.startsWith("p") ? "_%" : "",
+  const bare = key.replace(
+    /_(bytes_per_second|per_second|bytes|ms|millis|seconds|secs|percent|pct)$/,
+    (_, unit: string) => (/^p(ct|ercent)/.test(unit) ? "_%" : ""),
   );
   const words = (bare || key)
     .split("_")
@@ -136,7 +167,7 @@ export function labelOf(key: string): string {
 export function gistOf(args: Json): string {
   if (!isObject(args)) return "";
   return Object.entries(args)
-    .filter(([key, value]) => value !== null && key !== "edge_id")
+    .filter(([key, value]) => value !== null && key !== "edge_id" && key !== "edge_ids")
     .map(([key, value], index) => {
       const text = Array.isArray(value)
         ? value.map((each) => (isScalar(each) ? String(each) : "…")).join(",")

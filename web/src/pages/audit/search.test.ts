@@ -13,8 +13,8 @@ describe("the audit's address", () => {
     });
   });
 
-  it("means the last seven days unless told otherwise", () => {
-    expect(filterOf({}, now)).toEqual({ from: "2026-04-25T12:01:00.000Z" });
+  it("means the last day unless told otherwise", () => {
+    expect(filterOf({}, now)).toEqual({ from: "2026-05-01T12:01:00.000Z" });
     expect(filterOf({ range: "1h" }, now)).toEqual({ from: "2026-05-02T11:01:00.000Z" });
     expect(filterOf({ range: "all" }, now)).toEqual({});
   });

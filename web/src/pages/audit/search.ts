@@ -23,7 +23,7 @@ export interface AuditSearch {
   call?: string;
 }
 
-export const DEFAULT_RANGE: Range = "7d";
+export const DEFAULT_RANGE: Range = "24h";
 
 function word(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -6,6 +6,7 @@ import { api, messageOf } from "../../api/client";
 import { hostsQuery, modelsQuery, sessionsQuery } from "../../api/queries";
 import type { Session } from "../../api/types";
 import { Select } from "../../components/Field";
+import { targetIds } from "../../components/targets";
 import { toast } from "../../components/toasts";
 import { ClassIcon, HostStateWord, StateWord } from "../../components/Words";
 import type { Turn } from "../../events/reducer";
@@ -17,8 +18,9 @@ export function ContextPanel({ turns, session }: { turns: Turn[]; session: Sessi
   const calls = last ? Object.values(last.calls) : [];
   const inPlay = new Map<number, string>();
   for (const turn of [...turns].reverse()) {
-    for (const call of Object.values(turn.calls))
-      if (call.edgeId !== null) inPlay.set(call.edgeId, call.edgeName ?? `host ${call.edgeId}`);
+    for (const call of Object.values(turn.calls)) {
+      for (const id of targetIds(call)) inPlay.set(id, (id === call.edgeId ? call.edgeName : null) ?? `host ${id}`);
+    }
   }
   const total = turns.reduce(
     (sum, turn) => sum + (turn.usage ? turn.usage.input_tokens + turn.usage.output_tokens : 0),
