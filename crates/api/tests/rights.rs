@@ -113,7 +113,7 @@ async fn nobody_reaches_anything_but_the_sign_in() {
 async fn each_role_reaches_what_the_document_says() {
     let api = TestApi::start().await;
     for role in Role::ALL {
-        let client = api.signed_in(role.as_str(), *role).await;
+        let client = api.signed_in(&format!("the-{role}"), *role).await;
         for operation in in_order(operations()) {
             let through = is_let_through(&client, &operation).await;
             assert_eq!(through, may(&operation, *role), "{role} at {operation:?}");
