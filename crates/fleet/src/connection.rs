@@ -76,7 +76,7 @@ pub(crate) async fn take_up(inner: Arc<Inner>, stream: EdgeStream) {
         }
     };
     match brought_up {
-        Ok((generation, watch)) => stay(&inner, &arrival, generation, watch).await,
+        Ok(up) => stay(&inner, &arrival, up).await,
         Err(NotUp::Refused(reason, retry_after)) => {
             tracing::warn!(edge.id = %edge, address = arrival.address, reason, "edge refused");
             refuse(&arrival.client, &reason, retry_after).await;
@@ -89,8 +89,15 @@ pub(crate) async fn take_up(inner: Arc<Inner>, stream: EdgeStream) {
     }
 }
 
-/// Judges the edge and puts its connection in place. Answers the connection's generation and the open watch.
-async fn bring_up(inner: &Arc<Inner>, arrival: &Arrival) -> Result<(u64, Streaming<v1::WatchEvent>), NotUp> {
+/// A connection that is up.
+struct Up<'a> {
+    generation: u64,
+    watch: Streaming<v1::WatchEvent>,
+    _open: Open<'a>,
+}
+
+/// Judges the edge and puts its connection in place.
+async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>, NotUp> {
     let _turn = wait_turn(inner).await?;
     let edge = arrival.edge;
     check_certificate(inner, arrival).await?;
@@ -133,8 +140,10 @@ async fn bring_up(inner: &Arc<Inner>, arrival: &Arrival) -> Result<(u64, Streami
         })?;
         edges.revoke_other_certificates(edge, issued).await?;
     }
+    // Counted before it can be seen.
+    let open = Open::new(inner, edge);
     let generation = put_in_place(inner, arrival, Described::from(said)).await?;
-    Ok((generation, watch))
+    Ok(Up { generation, watch, _open: open })
 }
 
 /// Waits until few enough others are being brought up; who comes when too many wait is sent away for a while.
@@ -271,13 +280,13 @@ async fn put_in_place(inner: &Arc<Inner>, arrival: &Arrival, said: Described) ->
 }
 
 /// Stays with a connection that is up until it ends.
-async fn stay(inner: &Arc<Inner>, arrival: &Arrival, generation: u64, watch: Streaming<v1::WatchEvent>) {
+async fn stay(inner: &Arc<Inner>, arrival: &Arrival, up: Up<'_>) {
     let edge = arrival.edge;
+    let Up { generation, watch, _open } = up;
     let resolving = resolve_unknown(inner, edge, &arrival.client);
     let renewing = renew_when_due(inner, edge, &arrival.client, arrival.facts.as_ref());
     let watching = follow(inner, arrival, generation, watch);
     let side = async { tokio::join!(resolving, renewing, watching) };
-    let _open = Open::new(inner, edge);
     let ended = tokio::select! {
         ended = arrival.handle.ended() => ended,
         // These go on for as long as the connection does; where they all end early, only its end is left to wait for.

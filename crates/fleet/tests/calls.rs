@@ -222,7 +222,7 @@ async fn mutating_skills_are_shown_but_the_edge_itself_refuses_them() {
         host.skills.iter().any(|skill| skill.key == "kill_process" && skill.class == model::Class::Mutating)
     );
 
-    let args = json!({"pid": 1, "start_time": 1, "reason": "test"});
+    let args = json!({"pid": 2, "start_time": 1, "reason": "test"});
     let run = edge::local::run(&edge.options, "kill_process", args, LIMIT);
     let outcome = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap();
 

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tunnel::pki::Authority;
 
 /// No condition of these tests takes longer, however busy the machine is.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// A clock that tests move forward.
 #[derive(Debug, Default)]
@@ -172,7 +172,7 @@ impl Manager {
             session: None,
             turn: None,
             parent: None,
-            timeout: Some(Duration::from_secs(50)),
+            timeout: Some(Duration::from_secs(300)),
             taint: Taint::default(),
             narrowing: Narrowing::All,
         };
