@@ -42,7 +42,8 @@ export async function openContext(browser, baseURL, complaints, options = {}) {
     locale: "en-GB",
     ...options,
   });
-  context.setDefaultTimeout(15_000);
+  // Generous: a machine that builds at the same time may take long for a page; a failure takes as long once.
+  context.setDefaultTimeout(45_000);
   await context.exposeFunction("reportViolation", (text) => complaints.push(`CSP violation: ${text}`));
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {

@@ -244,8 +244,9 @@ fn find_all(pattern: &Pattern, text: &str, marks: &[Range<usize>], found: &mut V
         let accepted = match pattern.rule {
             Rule::Always => !secret.is_empty(),
             Rule::Assignment => {
-                captures.get(1).is_some_and(|name| is_sensitive_name(name.as_str()))
-                    && !is_no_secret(secret.as_str())
+                captures.get(1).is_some_and(|name| {
+                    is_sensitive_name(name.as_str()) && !is_working_directory(name.as_str(), secret.as_str())
+                }) && !is_no_secret(secret.as_str())
             }
             Rule::UrlPassword => !secret.is_empty() && !is_port_and_path(secret.as_str()),
         };

@@ -225,14 +225,12 @@ impl Facts {
         if let Some(name) = hosts.iter().find(|name| {
             name.as_str() == low
                 && (!lexicon::is_common(low) || previous.is_some_and(|token| token.concepts.any(&[On, From])))
-        }) {
-            if names::service(low).is_none()
-                || beside(Host)
-                || previous.is_some_and(|token| token.concepts.has(On))
-            {
-                self.place(tokens, at, name.clone(), PlaceKind::Host);
-                return;
-            }
+        }) && (names::service(low).is_none()
+            || beside(Host)
+            || previous.is_some_and(|token| token.concepts.has(On)))
+        {
+            self.place(tokens, at, name.clone(), PlaceKind::Host);
+            return;
         }
         if low == "localhost" || low == "loopback" {
             self.place(tokens, at, "localhost".to_owned(), PlaceKind::Local);
@@ -271,16 +269,15 @@ impl Facts {
                 return;
             }
         }
-        if let Some(program) = names::program(low) {
-            if !matches!(program, "screen" | "code" | "make" | "sleep" | "node" | "stress" | "dd")
+        if let Some(program) = names::program(low)
+            && (!matches!(program, "screen" | "code" | "make" | "sleep" | "node" | "stress" | "dd")
                 || beside(Process)
                 || beside(Running)
                 || self.concepts.has(Kill)
-                || self.concepts.has(Eat) && program != "make"
-            {
-                push_new(&mut self.programs, program.to_owned());
-                return;
-            }
+                || self.concepts.has(Eat) && program != "make")
+        {
+            push_new(&mut self.programs, program.to_owned());
+            return;
         }
         if names::looks_like_host(low)
             && !token.corrected
@@ -441,7 +438,7 @@ fn korean_role(text: &str) -> Option<Role> {
     if tail.iter().any(|particle| text.ends_with(particle) || text.starts_with(particle)) {
         return Some(Role::From);
     }
-    if ["까지", "에게", "한테", "으로", "로"].iter().any(|particle| text == *particle) {
+    if ["까지", "에게", "한테", "으로", "로"].contains(&text) {
         return Some(Role::To);
     }
     if text == "의" {

@@ -303,7 +303,7 @@ fn match_run(run: &mut [Token]) {
         let longest = MAX_STEM.min(letters.len() - at);
         let found = (1..=longest).rev().find_map(|length| {
             let end_owner = letters[at + length - 1].1;
-            if end_owner != owner && !(starts || after_match) || length == 1 && !(starts || after_match) {
+            if (end_owner != owner || length == 1) && !(starts || after_match) {
                 return None;
             }
             let stem: Vec<char> = letters[at..at + length].iter().map(|(letter, _, _)| *letter).collect();

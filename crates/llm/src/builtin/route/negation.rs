@@ -87,22 +87,10 @@ fn english_scope(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
     let from = if previous.is_empty() { at } else { at - 1 };
     let first = low(at + 1);
     let subject = from.checked_sub(1).map_or("", low);
-    let narrates =
-        matches!(subject, "i" | "we" | "they" | "it" | "you" | "who" | "why" | "what" | "users" | "nginx")
-            && !changes
-            || matches!(
-                first,
-                "know"
-                    | "see"
-                    | "understand"
-                    | "think"
-                    | "remember"
-                    | "care"
-                    | "get"
-                    | "have"
-                    | "find"
-                    | "work"
-            ) && !changes;
+    let teller = ["i", "we", "they", "it", "you", "who", "why", "what", "users", "nginx"].contains(&subject);
+    let musing = ["know", "see", "understand", "think", "remember", "care", "get", "have", "find", "work"]
+        .contains(&first);
+    let narrates = (teller || musing) && !changes;
     if narrates
         || matches!(previous, "can" | "could" | "would" | "will")
             && (!changes || subject != "you" && subject != "we")

@@ -291,7 +291,6 @@ impl Numbers {
                 | "busiest"
         );
         if has(1, Process)
-            || has(2, Process) && descriptive
             || descriptive
             || before(Most)
             || has(1, Eat) && !has(1, Lines)

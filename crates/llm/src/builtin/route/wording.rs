@@ -228,9 +228,9 @@ pub(super) fn grep_of(tokens: &[Token], facts: &Facts) -> Option<String> {
             }
             continue;
         }
-        let mut ahead = tokens[at + 1..].iter().peekable();
+        let ahead = tokens[at + 1..].iter();
         let mut phrase = Vec::new();
-        while let Some(next) = ahead.next() {
+        for next in ahead {
             let skip = phrase.is_empty()
                 && (matches!(
                     next.low.as_str(),
