@@ -116,7 +116,8 @@ fn query_of(params: &Params, now: Timestamp) -> Result<Query, SkillError> {
     if let Some(boot) = &params.boot {
         let offset = boot.parse::<i32>().is_ok();
         let id = boot.replace('-', "");
-        if !offset && !(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !offset && !is_id {
             return Err(invalid(format!(
                 "`{boot}` is not a boot: write `0` for this one, `-1` for the one before, or an id"
             )));

@@ -200,7 +200,7 @@ impl Entry {
             unit: text("UNIT").or_else(|| text("_SYSTEMD_UNIT")),
             identifier: text("SYSLOG_IDENTIFIER").or_else(|| text("_COMM")),
             pid: number("_PID").or_else(|| number("SYSLOG_PID")).and_then(|pid| u32::try_from(pid).ok()),
-            priority: number("PRIORITY").and_then(|priority| Priority::of(priority)),
+            priority: number("PRIORITY").and_then(Priority::of),
             message,
             cursor: text("__CURSOR").unwrap_or_default(),
         }
