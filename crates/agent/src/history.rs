@@ -231,7 +231,7 @@ mod tests {
             ]).collect();
             let label = ModelLabel { provider: "p".to_owned(), model: "m".to_owned(), builtin: false };
             let messages = told(&said, &label, &BTreeMap::new(), 100);
-            let is_whole_turns = matches!(messages.first(), Some(Message::User { .. })) && messages.len() % 2 == 0;
+            let is_whole_turns = matches!(messages.first(), Some(Message::User { .. })) && messages.len().is_multiple_of(2);
             prop_assert!(is_whole_turns);
             let bytes: usize = said.iter().rev().take(messages.len()).map(Said::bytes).sum();
             prop_assert!(bytes <= 100 || messages.len() == 2);

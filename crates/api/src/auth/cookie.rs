@@ -10,13 +10,11 @@ pub const NAME: &str = "steadyhand_session";
 pub const CSRF_HEADER: &str = "x-steadyhand-csrf";
 
 /// Adds the cookie. It lasts as long as the browser; the sign-in behind it ends by itself.
-#[must_use]
 pub fn set(jar: CookieJar, token: String, secure: bool) -> CookieJar {
     jar.add(base(token, secure))
 }
 
 /// Takes the cookie away.
-#[must_use]
 pub fn clear(jar: CookieJar, secure: bool) -> CookieJar {
     let mut cookie = base(String::new(), secure);
     cookie.make_removal();
