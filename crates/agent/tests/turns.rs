@@ -386,8 +386,8 @@ async fn answers_that_go_wrong_end_the_turn_truthfully() {
     };
     let word = |text: &str| Ok(ModelEvent::TextDelta(text.to_owned()));
     let begun = || Ok(ModelEvent::CallStarted { index: 0, name: "host_load".to_owned() });
-    type Step<'a> = (Vec<Result<ModelEvent, LlmError>>, &'a str, Option<&'a str>);
-    let steps: Vec<Step<'_>> = vec![
+    type Case<'a> = (Vec<Result<ModelEvent, LlmError>>, &'a str, Option<&'a str>);
+    let steps: Vec<Case<'_>> = vec![
         (vec![word("Half"), Err(LlmError::Network("cut".to_owned()))], "failed", Some("Half")),
         (vec![Err(LlmError::Auth("bad key".to_owned()))], "failed", None),
         (vec![word("Half")], "failed", Some("Half")),
