@@ -246,6 +246,8 @@ async function tour() {
     await builtin.getByRole("button", { name: "Test" }).click();
     await builtin.locator('[data-model-test="ok"]').waitFor();
     await page.getByRole("link", { name: "Accounts and tokens" }).click();
+    await page.getByRole("heading", { name: "Accounts and tokens" }).waitFor();
+    await settle(page);
     await page.getByRole("button", { name: "Make a token" }).click();
     const dialog = page.getByRole("dialog", { name: "Make a token" });
     await dialog.getByLabel("Name").fill("browser test");
@@ -272,6 +274,8 @@ async function tour() {
   await step("the README's picture shows what the product does", async () => {
     const one = await context.newPage();
     await one.emulateMedia({ colorScheme: "dark" });
+    // Low enough to leave out the file systems, which would tell of the machine that took the picture.
+    await one.setViewportSize({ width: 1440, height: 600 });
     await one.goto("/");
     const turn = await ask(one, "how loaded is this host?");
     await finished(turn);

@@ -29,6 +29,11 @@ function Heading({ children }: { children?: ReactNode }) {
   return <h2>{children}</h2>;
 }
 
+/** A number with its unit, a name: breaking it would only make the row taller. */
+function isShort(children: ReactNode): boolean {
+  return typeof children === "string" && children.length <= 16;
+}
+
 const components: Components = {
   a: ({ href, children }) => {
     if (!href || !/^(https?|mailto):/i.test(href)) return <>{children}</>;
@@ -57,6 +62,11 @@ const components: Components = {
     <div className="answer-table" tabIndex={0} role="group" aria-label="Table">
       <table>{children}</table>
     </div>
+  ),
+  td: ({ children, style }) => (
+    <td style={style} className={isShort(children) ? "whitespace-nowrap" : undefined}>
+      {children}
+    </td>
   ),
   pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
 };

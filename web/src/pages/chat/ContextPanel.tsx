@@ -15,7 +15,7 @@ import { formatNumber } from "../../lib/format";
 export function ContextPanel({ turns, session }: { turns: Turn[]; session: Session | undefined }) {
   const hosts = useQuery(hostsQuery).data ?? [];
   const last = turns.at(-1);
-  const calls = last ? Object.values(last.calls) : [];
+  const calls = last ? Object.values(last.calls).filter((call) => call.parentId === null) : [];
   const inPlay = new Map<number, string>();
   for (const turn of [...turns].reverse()) {
     for (const call of Object.values(turn.calls)) {

@@ -62,7 +62,7 @@ function Calls({ parts, turn }: { parts: Part[]; turn: Turn }) {
         if (!call) return null;
         const children = childrenOf(turn, call.id);
         return (
-          <CallRow key={call.id} call={call} nested={children.length > 0 ? <FanOut calls={children} /> : undefined} />
+          <CallRow key={call.id} call={call} nested={children.length > 1 ? <FanOut calls={children} /> : undefined} />
         );
       })}
     </div>
