@@ -3,7 +3,6 @@
  * STEADYHAND_PASSWORD. Steps build on one another; the first that fails ends the run.
  */
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { changeFirstPassword, fillSignIn, NEW_PASSWORD, settings, signIn } from "./account.mjs";
 import { axeProblems } from "./axe.mjs";
@@ -13,7 +12,6 @@ import { enrolHost } from "./enrol.mjs";
 import { lookAtAll, SCREENSHOTS, settle } from "./looks.mjs";
 import { keysUnderLoad } from "./typing.mjs";
 
-mkdirSync(SCREENSHOTS, { recursive: true });
 const account = settings();
 const browser = await launch();
 const complaints = [];
@@ -282,20 +280,9 @@ async function tour() {
     const turn = await ask(one, "how loaded is this host?");
     await finished(turn);
     await settle(one);
-    // As high as the question, its call and the first table: what follows is about this machine.
-    const conversation = one.getByRole("region", { name: "Conversation" });
-    await conversation.evaluate((element) => element.scrollTo(0, 0));
-    const table = await turn.locator("[data-answer] .answer-table").first().boundingBox();
-    const composer = await one.locator("[data-composer]").boundingBox();
-    const below = 900 - composer.y + 24;
-    await one.setViewportSize({ width: 1440, height: Math.ceil(table.y + table.height + below) });
-    await conversation.evaluate((element) => element.scrollTo(0, 0));
+    await one.getByRole("region", { name: "Conversation" }).evaluate((element) => element.scrollTo(0, 0));
     await one.mouse.move(0, 0);
-    await one.screenshot({ path: join(SCREENSHOTS, "readme.png") });
-    // The committed picture changes only when asked: each run would show another load.
-    if (process.env.STEADYHAND_PICTURE) {
-      copyFileSync(join(SCREENSHOTS, "readme.png"), join(import.meta.dirname, "../../docs/screenshot.png"));
-    }
+    await one.screenshot({ path: join(import.meta.dirname, "../../docs/screenshot.png") });
     await one.close();
   });
 

@@ -21,7 +21,7 @@ interface Entry {
 
 const loading: OpenConversation = { conversation: emptyConversation, status: "loading", error: null };
 
-export class Conversations {
+class Conversations {
   #entries = new Map<string, Entry>();
   #listeners = new Set<() => void>();
 
