@@ -75,7 +75,13 @@ impl Runner {
                     Err(SkillError::new(SkillErrorKind::NotFound, "the skill has no body here")),
                 );
             };
-            let cx = SkillContext { host: Arc::clone(&runner.host), cancel: stop.clone() };
+            let cx = SkillContext {
+                cancel: stop.clone(),
+                call_id,
+                class,
+                deadline: Some(deadline),
+                ..SkillContext::new(Arc::clone(&runner.host))
+            };
             let body = AssertUnwindSafe(skill.run(call, &cx)).catch_unwind();
             let result = tokio::select! {
                 biased;

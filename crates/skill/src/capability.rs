@@ -23,6 +23,7 @@ pub struct Capability {
     validator: Validator,
     classify: fn(&Value) -> Class,
     source: Source,
+    subprocess: bool,
 }
 
 impl Capability {
@@ -35,6 +36,7 @@ impl Capability {
     pub fn of_skill<S: Skill>() -> Self {
         Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
             .expect("a derived schema is valid")
+            .with_subprocess(S::SUBPROCESS)
     }
 
     /// The capability of a builtin tool with a hand-written schema.
@@ -61,7 +63,19 @@ impl Capability {
         source: Source,
     ) -> Result<Self, SchemaError> {
         let validator = Validator::new(&definition.params)?;
-        Ok(Self { hash: definition.hash(), definition, validator, classify, source })
+        Ok(Self { hash: definition.hash(), definition, validator, classify, source, subprocess: false })
+    }
+
+    /// Says whether it starts programs that its arguments choose, as [`Skill::SUBPROCESS`] does.
+    #[must_use]
+    pub fn with_subprocess(mut self, subprocess: bool) -> Self {
+        self.subprocess = subprocess;
+        self
+    }
+
+    /// Whether its safe calls need a sandbox that holds the read-only profile.
+    pub fn is_subprocess(&self) -> bool {
+        self.subprocess
     }
 
     /// What it is.

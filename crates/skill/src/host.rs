@@ -37,6 +37,17 @@ pub trait Host: Send + Sync + fmt::Debug {
         ALL
     }
 
+    /// What may be changed.
+    fn change_rules(&self) -> &ChangeRules {
+        const NOTHING: &ChangeRules = &ChangeRules {
+            write_roots: Vec::new(),
+            protected: Vec::new(),
+            units: Vec::new(),
+            own_unit: None,
+        };
+        NOTHING
+    }
+
     /// The place of an absolute path below [`Host::root`].
     fn path(&self, absolute: &str) -> PathBuf {
         self.root().join(absolute.trim_start_matches('/'))
@@ -72,6 +83,20 @@ pub struct FileRules {
     pub roots: Vec<PathBuf>,
     /// Nothing at or below these may be read, for example the agent's own keys.
     pub denied: Vec<PathBuf>,
+}
+
+/// What skills that change something may touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeRules {
+    /// Only below these may files be written or removed. Empty: nowhere.
+    pub write_roots: Vec<PathBuf>,
+    /// Nothing at or below these may be changed, whatever the roots: the agent's binary, configuration, keys, journal,
+    /// packs and unit.
+    pub protected: Vec<PathBuf>,
+    /// Units that may be restarted, as names or with `*`. Empty: none.
+    pub units: Vec<String>,
+    /// The agent's own unit, which it never touches.
+    pub own_unit: Option<String>,
 }
 
 /// Which addresses skills may talk to, beyond the built-in list of metadata services, which always holds.

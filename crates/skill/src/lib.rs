@@ -11,6 +11,7 @@ mod definition;
 mod error;
 pub mod host;
 mod metadata;
+pub mod sandbox;
 mod schema;
 
 pub use caller::{Caller, ChildCall, ChildOutcome};
@@ -19,7 +20,7 @@ pub use catalogue::{Catalogue, DuplicateKey, LlmTool};
 pub use context::SkillContext;
 pub use definition::Definition;
 pub use error::{SkillError, SkillErrorKind};
-pub use host::{AddressRules, FileRules, Host, Network};
+pub use host::{AddressRules, ChangeRules, FileRules, Host, Network};
 pub use metadata::{Metadata, Prerequisite};
 pub use schema::{InvalidArguments, Problem, SchemaError, Validator, schema_of};
 
@@ -41,6 +42,10 @@ pub trait Skill: Send + Sync + 'static {
 
     /// What it is.
     const METADATA: Metadata;
+
+    /// Whether it starts programs that its arguments choose. Where the host's sandbox can't hold the read-only profile,
+    /// its safe calls count as mutating.
+    const SUBPROCESS: bool = false;
 
     /// The class of a call with these arguments, which have been validated. Pure. The manager and the edge both
     /// ask, and the stricter answer counts. Never less than what the arguments deserve.

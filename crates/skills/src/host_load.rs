@@ -181,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn the_values_agree_with_free_df_and_uptime() {
         let host = RealHost::new(RealHostConfig::default(), Arc::new(model::SystemClock));
-        let cx = SkillContext { host: Arc::new(host), cancel: tokio_util::sync::CancellationToken::new() };
+        let cx = SkillContext::new(Arc::new(host));
         let output = Skill::run(&HostLoad, &cx, Params {}).await.unwrap();
 
         let free = output_of("free", &["-b"]);

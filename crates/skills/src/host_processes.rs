@@ -279,7 +279,7 @@ mod tests {
 
     fn real() -> SkillContext {
         let host = RealHost::new(RealHostConfig::default(), Arc::new(model::SystemClock));
-        SkillContext { host: Arc::new(host), cancel: tokio_util::sync::CancellationToken::new() }
+        SkillContext::new(Arc::new(host))
     }
 
     fn fixture() -> FakeHost {

@@ -257,7 +257,7 @@ mod tests {
         use crate::{RealHost, RealHostConfig};
         use std::sync::Arc;
         let host = RealHost::new(RealHostConfig::default(), Arc::new(model::SystemClock));
-        let cx = SkillContext { host: Arc::new(host), cancel: tokio_util::sync::CancellationToken::new() };
+        let cx = SkillContext::new(Arc::new(host));
         // Links of processes lead out of every folder; the kernel's own way around rules.
         let error =
             read(&cx, &format!("/proc/{}/cwd/Cargo.toml", std::process::id()), 0, 10).await.unwrap_err();

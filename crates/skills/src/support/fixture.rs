@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 #[derive(Debug)]
 pub(crate) struct FakeHost {
@@ -58,7 +57,7 @@ impl FakeHost {
 
     /// A context with this host.
     pub(crate) fn context(self) -> SkillContext {
-        SkillContext { host: Arc::new(self), cancel: CancellationToken::new() }
+        SkillContext::new(Arc::new(self))
     }
 }
 
