@@ -12,6 +12,7 @@ export async function settle(page) {
   await page.evaluate(() => document.fonts.ready);
   // Skeletons, spinners and the first answer are gone when no request is open and nothing loads.
   await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: "detached" });
+  if ((await page.locator("[data-stream]").count()) > 0) await page.locator('[data-stream="online"]').waitFor();
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 

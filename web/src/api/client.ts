@@ -1,6 +1,7 @@
 /** Calls of the manager's API, one function each, over the client that is typed by the API's document. */
 import createClient from "openapi-fetch";
 import type { TurnEvent } from "../events/types";
+import { sentence } from "../lib/format";
 import type { paths } from "./generated";
 import type {
   AccessMode,
@@ -39,12 +40,6 @@ export class Unreachable extends Error {
     super("The manager can't be reached. Check the connection, then try again.", { cause });
     this.name = "Unreachable";
   }
-}
-
-/** Details of problems begin in lower case, as errors do; people read sentences. */
-function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
 let csrfToken = "";

@@ -1,6 +1,8 @@
 /** A form made from a capability's parameter schema. It checks while typing with the rules that the manager has. */
+import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { hostsQuery } from "../api/queries";
 import type { Capability, Json, JsonObject, JsonSchema, RunCall } from "../api/types";
 import { check, defaults, limitsOf, plain, type SchemaProblem } from "../lib/schema";
 import { Button, IconButton } from "./Button";
@@ -157,6 +159,9 @@ function SchemaField({ name, schema, required, value, error, onChange }: SchemaF
       />
     );
   }
+  if (name === "edge_ids" && wanted.type === "array") {
+    return <HostsField hint={hint} required={required} value={value} error={error} onChange={onChange} />;
+  }
   if (
     wanted.type === "array" &&
     wanted.items &&
@@ -272,6 +277,54 @@ function JsonInput({
         }
       }}
     />
+  );
+}
+
+interface HostsFieldProps {
+  hint: string;
+  required: boolean;
+  value: Json | undefined;
+  error: string | null;
+  onChange: (value: Json | undefined) => void;
+}
+
+/** Hosts by name instead of their ids. */
+function HostsField({ hint, required, value, error, onChange }: HostsFieldProps) {
+  const hosts = useQuery(hostsQuery).data ?? [];
+  const chosen = Array.isArray(value) ? value : [];
+  const set = (next: Json[]) => onChange(next.length === 0 ? undefined : next);
+  return (
+    <fieldset className="flex flex-col gap-1">
+      <legend className="mb-1 text-13 font-medium">
+        Hosts
+        {required && <span className="text-muted"> (required)</span>}
+      </legend>
+      <div className="flex max-h-56 flex-col gap-1.5 overflow-y-auto rounded-control border border-line bg-bg p-2">
+        {hosts.map((host) => (
+          <CheckBox
+            key={host.id}
+            label={
+              <>
+                {host.name} <span className="text-muted">{host.state.replaceAll("_", " ")}</span>
+              </>
+            }
+            checked={chosen.includes(host.id)}
+            onChange={(event) =>
+              set(event.target.checked ? [...chosen, host.id] : chosen.filter((id) => id !== host.id))
+            }
+          />
+        ))}
+        {hosts.length === 0 && <p className="text-13 text-muted">No host is enrolled yet.</p>}
+      </div>
+      <p className="text-12 text-muted">
+        {error && (
+          <span role="alert" className="text-danger-text">
+            {error}{" "}
+          </span>
+        )}
+        <Inline text={hint} />
+      </p>
+    </fieldset>
   );
 }
 

@@ -21,7 +21,7 @@ interface Entry {
 
 const loading: OpenConversation = { conversation: emptyConversation, status: "loading", error: null };
 
-class Conversations {
+export class Conversations {
   #entries = new Map<string, Entry>();
   #listeners = new Set<() => void>();
 

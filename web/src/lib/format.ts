@@ -97,3 +97,9 @@ export function humanKey(key: string): string {
   const words = key.replaceAll("_", " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** Errors and notes begin in lower case and end without a stop; people read sentences. */
+export function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+}

@@ -196,7 +196,7 @@ function SessionChat({ sessionId }: { sessionId: string }) {
           <SkeletonRows rows={6} height={44} />
         </div>
       ) : (
-        <Conversation turns={turns}>
+        <Conversation turns={turns} sent={chat.sent}>
           {turns.length === 0 && <p className="py-16 text-center text-13 text-muted">Nothing was asked here yet.</p>}
         </Conversation>
       )}

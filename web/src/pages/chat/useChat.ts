@@ -14,6 +14,7 @@ export function useChat(sessionId: string) {
   const last = turns.at(-1);
   const running = isRunning(last);
   const [queued, setQueued] = useState<string | null>(null);
+  const [sent, setSent] = useState(0);
 
   const submit = useMutation({
     mutationFn: (text: string) => api.submitTurn(sessionId, text),
@@ -43,7 +44,13 @@ export function useChat(sessionId: string) {
     running,
     sending: isPending,
     queued,
-    send: (text: string) => (running || isPending ? setQueued(text) : mutate(text)),
+    /** Messages sent from here. */
+    sent,
+    send: (text: string) => {
+      setSent((count) => count + 1);
+      if (running || isPending) setQueued(text);
+      else mutate(text);
+    },
     dropQueued: () => setQueued(null),
     stop: () => last && stop.mutate(last.id),
     stopping: stop.isPending,

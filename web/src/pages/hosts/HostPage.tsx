@@ -16,6 +16,7 @@ import { shownCall } from "../../components/shown-call";
 import { Tabs } from "../../components/Tabs";
 import { Time } from "../../components/Time";
 import { Chip, ClassWord, HostStateWord, Labels } from "../../components/Words";
+import { sentence } from "../../lib/format";
 import { loadsOf, noteLoads } from "../../lib/load-history";
 import { HOST_TABS, type HostTab } from "../search";
 import { HostSettings } from "./HostSettings";
@@ -58,7 +59,7 @@ export function HostPage() {
     >
       <div className="flex flex-col gap-4 p-4 md:p-6">
         {host.state === "quarantined" && <Quarantine host={host} />}
-        {host.state !== "quarantined" && host.state_reason && <Note text={host.state_reason} />}
+        {host.state !== "quarantined" && host.state_reason && <Note texts={[host.state_reason]} />}
         {tab === "overview" && <Overview host={host} />}
         {tab === "skills" && <HostSkills host={host} />}
         {tab === "calls" && <HostCalls id={host.id} limit={100} />}
@@ -68,21 +69,23 @@ export function HostPage() {
   );
 }
 
-function Note({ text }: { text: string }) {
+function Note({ texts }: { texts: string[] }) {
   return (
-    <p className="flex items-start gap-2 rounded-card border border-line bg-surface px-4 py-3 text-13">
-      <Info aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
-      {text}
-    </p>
+    <ul className="flex flex-col gap-1 rounded-card border border-line bg-surface px-4 py-3 text-13">
+      {texts.map((text) => (
+        <li key={text} className="flex items-start gap-2">
+          <Info aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
+          {sentence(text)}
+        </li>
+      ))}
+    </ul>
   );
 }
 
 function Overview({ host }: { host: HostDetail }) {
   return (
     <>
-      {host.notes.map((note) => (
-        <Note key={note} text={note} />
-      ))}
+      {host.notes.length > 0 && <Note texts={host.notes} />}
       <div className="grid items-start gap-4 xl:grid-cols-[1fr_400px]">
         <div className="flex min-w-0 flex-col gap-4">
           <Load host={host} />

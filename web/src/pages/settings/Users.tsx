@@ -66,6 +66,7 @@ function UserRow({ user }: { user: User }) {
       <span className="min-w-32 flex-1">
         <span className="font-medium">{user.name}</span>{" "}
         {user.display_name && <span className="text-muted">{user.display_name}</span>}
+        {user.kind === "service" && <span className="text-muted"> · no sign-in</span>}
         {user.disabled && <span className="text-mutating"> disabled</span>}
       </span>
       <span className="flex flex-wrap gap-1">
@@ -80,41 +81,45 @@ function UserRow({ user }: { user: User }) {
           </>
         )}
       </span>
-      <Popover
-        label={`Actions for ${user.name}`}
-        button={(button) => (
-          <button
-            type="button"
-            {...button}
-            aria-label={`Actions for ${user.name}`}
-            className="flex size-8 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-text"
+      {user.kind === "service" ? (
+        <span className="w-8" />
+      ) : (
+        <Popover
+          label={`Actions for ${user.name}`}
+          button={(button) => (
+            <button
+              type="button"
+              {...button}
+              aria-label={`Actions for ${user.name}`}
+              className="flex size-8 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-text"
+            >
+              <Ellipsis aria-hidden size={16} />
+            </button>
+          )}
+        >
+          <MenuItem icon={<UserRoundCheck aria-hidden size={14} />} onSelect={() => setAsking("roles")}>
+            Roles…
+          </MenuItem>
+          <MenuItem icon={<KeyRound aria-hidden size={14} />} onSelect={() => setAsking("password")}>
+            New password…
+          </MenuItem>
+          <MenuItem
+            icon={<UserRoundX aria-hidden size={14} />}
+            disabled={user.id === me.user.id}
+            onSelect={() => update.mutate({ disabled: !user.disabled })}
           >
-            <Ellipsis aria-hidden size={16} />
-          </button>
-        )}
-      >
-        <MenuItem icon={<UserRoundCheck aria-hidden size={14} />} onSelect={() => setAsking("roles")}>
-          Roles…
-        </MenuItem>
-        <MenuItem icon={<KeyRound aria-hidden size={14} />} onSelect={() => setAsking("password")}>
-          New password…
-        </MenuItem>
-        <MenuItem
-          icon={<UserRoundX aria-hidden size={14} />}
-          disabled={user.id === me.user.id}
-          onSelect={() => update.mutate({ disabled: !user.disabled })}
-        >
-          {user.disabled ? "Enable" : "Disable"}
-        </MenuItem>
-        <MenuItem
-          danger
-          icon={<Trash2 aria-hidden size={14} />}
-          disabled={user.id === me.user.id}
-          onSelect={() => setAsking("delete")}
-        >
-          Delete…
-        </MenuItem>
-      </Popover>
+            {user.disabled ? "Enable" : "Disable"}
+          </MenuItem>
+          <MenuItem
+            danger
+            icon={<Trash2 aria-hidden size={14} />}
+            disabled={user.id === me.user.id}
+            onSelect={() => setAsking("delete")}
+          >
+            Delete…
+          </MenuItem>
+        </Popover>
+      )}
       <Dialog open={asking === "roles"} onClose={() => setAsking(null)} title={`Roles of ${user.name}`}>
         <RolesForm
           user={user}
