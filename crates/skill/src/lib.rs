@@ -13,6 +13,7 @@ pub mod host;
 mod metadata;
 pub mod sandbox;
 mod schema;
+pub mod secrets;
 
 pub use caller::{Caller, ChildCall, ChildOutcome};
 pub use capability::{Capability, Source};

@@ -3,13 +3,13 @@
 use crate::support::errors::{blocking, of_io, refused};
 use crate::support::files::facts::Names;
 use crate::support::files::open::{Opened, open_file, read_full};
-use crate::support::files::rules::holds_private_key;
 use crate::support::when;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Class, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skill::secrets::holds_private_key;
 use skill::{Host, Metadata, Skill, SkillContext, SkillError};
 use std::io::{Seek, SeekFrom};
 
@@ -214,6 +214,25 @@ mod tests {
         for path in ["/etc/hosts", "/var/log/out", "/var/log/closed/z", "/var/log/../../etc/hosts"] {
             assert_eq!(kind(&cx, path).await, SkillErrorKind::Refused, "{path}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_absolute_link_from_root_to_root_is_followed() {
+        let rules = FileRules { roots: vec!["/var/log".into(), "/srv/logs".into()], denied: Vec::new() };
+        let host = FakeHost::empty().with_files(rules).with("/srv/logs/app", "x").with("/var/log/y", "y");
+        symlink("/srv/logs/app", host.path("/var/log/app")).unwrap();
+        let output = read(&host.context(), "/var/log/app", 0, 10).await.unwrap();
+        assert_eq!((output.path.as_str(), output.content.as_str()), ("/srv/logs/app", "x"));
+    }
+
+    #[tokio::test]
+    async fn another_name_of_a_closed_file_is_closed_too() {
+        let rules = FileRules { roots: Vec::new(), denied: vec!["/opt/agent/keys".into()] };
+        let host = FakeHost::empty().with_files(rules).with("/opt/agent/keys/edge", "k").with("/srv/x", "");
+        std::fs::hard_link(host.path("/opt/agent/keys/edge"), host.path("/srv/copy")).unwrap();
+        let cx = host.context();
+        assert_eq!(kind(&cx, "/srv/copy").await, SkillErrorKind::Refused);
+        assert!(read(&cx, "/srv/x", 0, 10).await.is_ok());
     }
 
     #[tokio::test]

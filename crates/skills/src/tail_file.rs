@@ -2,13 +2,13 @@
 
 use crate::support::errors::{blocking, of_io};
 use crate::support::files::open::{Opened, open_file, read_full};
-use crate::support::files::rules::holds_private_key;
 use crate::support::files::tail::{Line, LinesBackwards, show};
 use crate::support::{errors, pattern, when};
 use model::{Class, Scope, Timestamp};
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skill::secrets::holds_private_key;
 use skill::{Host, Metadata, Skill, SkillContext, SkillError, SkillErrorKind};
 use std::path::Path;
 

@@ -3,8 +3,9 @@
 
 use super::rules;
 use crate::support::errors::{denied, failed, invalid, not_found, of_io, plain, refused};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2, stat};
 use rustix::io::Errno;
+use skill::secrets::{self, holds_private_key};
 use skill::{Host, SkillError};
 use std::fs::File;
 use std::io::Read;
@@ -18,19 +19,14 @@ pub(crate) struct Opened {
     pub(crate) file: File,
     /// The path after links.
     pub(crate) real: PathBuf,
-    pub(crate) stat: rustix::fs::Stat,
+    pub(crate) stat: Stat,
 }
 
 /// Opens `path` for reading if the rules allow it and it is a regular file.
 pub(crate) fn open_file(host: &dyn Host, path: &str) -> Result<Opened, SkillError> {
-    let asked = checked(path)?;
-    rules::check(&asked, host.file_rules())?;
-    let place = resolve(host, path)?;
-    let real = real_path(host, &place)?;
-    rules::check(&real, host.file_rules())?;
-    let stat = fstat(&place).map_err(|error| of_io(format!("look at `{path}`"), &error.into()))?;
+    let Place { place, real, stat } = look(host, path)?;
     only_regular(path, FileType::from_raw_mode(stat.st_mode))?;
-    refuse_hard_links(host, path, &stat)?;
+    refuse_other_names(host, path, &stat)?;
     // Opened again through the descriptor: the same file, whatever the path leads to by then.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())
@@ -38,6 +34,69 @@ pub(crate) fn open_file(host: &dyn Host, path: &str) -> Result<Opened, SkillErro
     let mut file = File::from(file);
     refuse_private_keys(path, &mut file)?;
     Ok(Opened { file, real, stat })
+}
+
+/// Something that may be looked at, whatever it is.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Leads to it without opening it.
+    pub(crate) place: OwnedFd,
+    /// The path after links.
+    pub(crate) real: PathBuf,
+    pub(crate) stat: Stat,
+}
+
+/// Follows `path` if the rules allow what it leads to. Opens nothing: devices and FIFOs don't notice.
+pub(crate) fn look(host: &dyn Host, path: &str) -> Result<Place, SkillError> {
+    let asked = checked(path)?;
+    rules::check(&asked, host.file_rules())?;
+    let place = resolve(host, path)?;
+    let real = real_path(host, &place)?;
+    rules::check(&real, host.file_rules())?;
+    let place = beneath_root(host, path, &real, place)?;
+    let stat = fstat(&place).map_err(|error| of_io(format!("look at `{path}`"), &error.into()))?;
+    Ok(Place { place, real, stat })
+}
+
+/// Where only some roots may be read, the kernel has the last word: the place is reached once more from its root, by a
+/// way that can't leave it.
+fn beneath_root(host: &dyn Host, path: &str, real: &Path, place: OwnedFd) -> Result<OwnedFd, SkillError> {
+    let Some(root) = host.file_rules().roots.iter().find(|root| real.starts_with(root)) else {
+        return Ok(place);
+    };
+    let from = host.path(&root.display().to_string());
+    let from = open(&from, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| of_io(format!("open the root `{}`", root.display()), &error.into()))?;
+    let below = real.strip_prefix(root).unwrap_or(real);
+    if below.as_os_str().is_empty() {
+        return Ok(place);
+    }
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    for _ in 0..8 {
+        match openat2(&from, below, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), within) {
+            Ok(again) => {
+                let same = same_file(&fstat_of(path, &place)?, &fstat_of(path, &again)?);
+                return if same { Ok(again) } else { Err(failed(format!("`{path}` changes all the time"))) };
+            }
+            Err(Errno::AGAIN) => {}
+            // Kernels before 5.6: the path that the descriptor told has been checked.
+            Err(Errno::NOSYS | Errno::PERM) => return Ok(place),
+            Err(Errno::LOOP | Errno::XDEV) => {
+                return Err(refused(format!("`{path}` leads out of `{}`", root.display())));
+            }
+            Err(error) => return Err(explain(path, error)),
+        }
+    }
+    Err(failed(format!("`{path}` changes all the time")))
+}
+
+fn fstat_of(path: &str, place: &OwnedFd) -> Result<Stat, SkillError> {
+    fstat(place).map_err(|error| of_io(format!("look at `{path}`"), &error.into()))
+}
+
+/// Whether two are the same file, by whatever names.
+pub(crate) fn same_file(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 /// The path without dots. It must be absolute and legal.
@@ -111,16 +170,24 @@ fn only_regular(path: &str, kind: FileType) -> Result<(), SkillError> {
     Err(refused(format!("`{path}` is {what}; only regular files are read")))
 }
 
-/// A second name for one of the system's secret files is as secret.
-fn refuse_hard_links(host: &dyn Host, path: &str, own: &rustix::fs::Stat) -> Result<(), SkillError> {
-    if own.st_nlink < 2 {
-        return Ok(());
-    }
-    for secret in ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"] {
-        if let Ok(other) = stat(host.path(secret))
-            && (other.st_dev, other.st_ino) == (own.st_dev, own.st_ino)
-        {
+/// A second name for a secret file is as secret: a hard link, or a bind mount of it elsewhere.
+fn refuse_other_names(host: &dyn Host, path: &str, own: &Stat) -> Result<(), SkillError> {
+    /// How many files of a closed folder are compared.
+    const MOST: usize = 200;
+    let is_this = |place: &Path| stat(place).is_ok_and(|other| same_file(&other, own));
+    for secret in secrets::FILES {
+        if !secret.starts_with("/proc") && is_this(&host.path(secret)) {
             return Err(refused(format!("`{path}` may not be read: it is another name of `{secret}`")));
+        }
+    }
+    for denied in &host.file_rules().denied {
+        let place = host.path(&denied.display().to_string());
+        let below = std::fs::read_dir(&place).into_iter().flatten().take(MOST).flatten();
+        if is_this(&place) || below.map(|entry| entry.path()).any(|file| is_this(&file)) {
+            return Err(refused(format!(
+                "`{path}` may not be read: it is another name of something in `{}`, which this host's configuration closes",
+                denied.display()
+            )));
         }
     }
     Ok(())
@@ -132,7 +199,7 @@ fn refuse_private_keys(path: &str, file: &mut File) -> Result<(), SkillError> {
     let mut start = [0; 4096];
     // Files of /proc may not be readable at an offset or at all: then there is nothing to recognise here.
     let length = file.read_at(&mut start, 0).unwrap_or(0);
-    if rules::holds_private_key(&start[..length]) {
+    if holds_private_key(&start[..length]) {
         return Err(refused(format!("`{path}` may not be read: it holds a private key")));
     }
     Ok(())
