@@ -2,10 +2,10 @@
 
 use crate::journal::Journal;
 use crate::{
-    AcceptedCall, Ended, Evidence, EvidenceVerifier, NoVerifier, Recall, Refusal, RefusalKind, Request,
+    AcceptedCall, Ended, Evidence, EvidenceVerifier, LocalRoot, Recall, Refusal, RefusalKind, Request,
 };
 use model::{CallId, CallState, Class, Scope};
-use skill::{Catalogue, SkillErrorKind};
+use skill::{Capability, Catalogue, SkillErrorKind};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,6 +50,7 @@ struct Inner {
     unmet: Unmet,
     limits: Limits,
     verifier: Arc<dyn EvidenceVerifier>,
+    holds_read_only: bool,
     frozen: AtomicBool,
     state: Mutex<State>,
 }
@@ -65,23 +66,49 @@ impl fmt::Debug for Admission {
     }
 }
 
-impl Admission {
-    /// Makes the door to the skills of `catalogue`, which lets only safe calls through.
+/// What a door is made of.
+pub struct Parts {
+    /// The skills behind it.
+    pub catalogue: Catalogue,
+    /// Tells what this host lacks for a skill.
+    pub unmet: Unmet,
+    /// How much it takes on at once.
+    pub limits: Limits,
+    /// Judges the evidence of calls that aren't safe.
+    pub verifier: Arc<dyn EvidenceVerifier>,
+    /// Whether the host's sandbox holds the read-only profile. Where not, safe calls of skills that start programs
+    /// which their arguments choose count as mutating.
+    pub holds_read_only: bool,
+}
+
+impl Parts {
+    /// The door to the skills of `catalogue`, which lets safe calls through, and what root on this host asks for. No
+    /// sandbox holds the read-only profile.
     pub fn new(catalogue: Catalogue, unmet: Unmet, limits: Limits) -> Self {
-        Self::with_verifier(catalogue, unmet, limits, Arc::new(NoVerifier))
+        Self { catalogue, unmet, limits, verifier: Arc::new(LocalRoot), holds_read_only: false }
+    }
+}
+
+impl Admission {
+    /// Makes the door of [`Parts::new`].
+    pub fn new(catalogue: Catalogue, unmet: Unmet, limits: Limits) -> Self {
+        Self::of(Parts::new(catalogue, unmet, limits))
     }
 
-    /// Makes the door with somebody who can judge evidence.
-    pub fn with_verifier(
-        catalogue: Catalogue,
-        unmet: Unmet,
-        limits: Limits,
-        verifier: Arc<dyn EvidenceVerifier>,
-    ) -> Self {
+    /// Makes the door.
+    pub fn of(parts: Parts) -> Self {
+        let Parts { catalogue, unmet, limits, verifier, holds_read_only } = parts;
         let journal = Journal::new(limits.max_remembered, limits.max_result_bytes);
         let state = Mutex::new(State { journal, running: 0 });
         let frozen = AtomicBool::new(false);
-        Self { inner: Arc::new(Inner { catalogue, unmet, limits, verifier, frozen, state }) }
+        Self { inner: Arc::new(Inner { catalogue, unmet, limits, verifier, holds_read_only, frozen, state }) }
+    }
+
+    /// The least class that any call of a skill has on this host: above the definition's own where the sandbox can't
+    /// hold what the skill starts.
+    pub fn least_class(&self, capability: &Capability) -> Class {
+        let own = capability.definition().class;
+        if capability.is_subprocess() && !self.inner.holds_read_only { own.max(Class::Mutating) } else { own }
     }
 
     /// The skills behind the door.
@@ -128,7 +155,7 @@ impl Admission {
                 format!("the arguments don't fit: {problems}"),
             );
         }
-        let own = capability.class_of(&request.args);
+        let own = capability.class_of(&request.args).max(self.least_class(capability));
         let class = request.class.map_or(own, |theirs| theirs.max(own));
         if request.definition_hash.as_deref().is_some_and(|hash| hash != capability.hash()) {
             let reason = format!(
@@ -158,7 +185,7 @@ impl Admission {
     fn enter(
         &self,
         request: Request,
-        capability: Arc<skill::Capability>,
+        capability: Arc<Capability>,
         class: Class,
     ) -> Result<(AcceptedCall, Ticket), Refusal> {
         let Request { call_id, args, origin, timeout, .. } = request;

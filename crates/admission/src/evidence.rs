@@ -1,7 +1,7 @@
 //! Why a call may run, and who judges that.
 
 use crate::Request;
-use model::Class;
+use model::{Class, Origin};
 use std::fmt;
 
 /// Why the sender thinks that a call may run.
@@ -41,19 +41,22 @@ pub trait EvidenceVerifier: Send + Sync + fmt::Debug {
     fn verify(&self, request: &Request, class: Class) -> Result<(), String>;
 }
 
-/// The verifier of an edge that can check no evidence: it lets nothing through that isn't safe.
+/// The verifier of an edge that can check no evidence but that of its own host: it lets root's local calls through,
+/// and of the others only safe ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoVerifier;
+pub struct LocalRoot;
 
-impl EvidenceVerifier for NoVerifier {
+impl EvidenceVerifier for LocalRoot {
     fn verify(&self, request: &Request, class: Class) -> Result<(), String> {
         let skill = &request.skill;
-        if let Evidence::Local { euid } = request.evidence
-            && euid != 0
-        {
-            return Err(format!(
-                "`{skill}` is {class} here, and only root may run it locally; this is user id {euid}"
-            ));
+        match request.evidence {
+            Evidence::Local { euid: 0 } if request.origin == Origin::Local => return Ok(()),
+            Evidence::Local { euid } => {
+                return Err(format!(
+                    "`{skill}` is {class} here, and only root may run it locally; this is user id {euid}"
+                ));
+            }
+            Evidence::None | Evidence::ManagerApproval { .. } | Evidence::Signed { .. } => {}
         }
         let needs = match class {
             Class::Safe => "needs no evidence",
@@ -61,7 +64,8 @@ impl EvidenceVerifier for NoVerifier {
             Class::Dangerous => "needs a signed procedure and approvals by two people",
         };
         Err(format!(
-            "`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so it runs only safe calls"
+            "`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so the manager can run only \
+             safe calls here"
         ))
     }
 }

@@ -10,6 +10,6 @@ mod evidence;
 mod journal;
 
 pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
-pub use door::{Admission, Limits, Ticket, Unmet};
-pub use evidence::{Evidence, EvidenceVerifier, NoVerifier};
+pub use door::{Admission, Limits, Parts, Ticket, Unmet};
+pub use evidence::{Evidence, EvidenceVerifier, LocalRoot};
 pub use journal::{Ended, Recall};

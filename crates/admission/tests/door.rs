@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use admission::{
-    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Limits, Recall, Refusal, RefusalKind, Request,
+    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Limits, Parts, Recall, Refusal, RefusalKind,
+    Request,
 };
 use model::{CallId, CallState, Class, Origin, Scope};
 use serde_json::{Value, json};
@@ -32,8 +33,12 @@ fn catalogue() -> Catalogue {
     Catalogue::new([capability("look", Class::Safe), capability("change", Class::Mutating)]).unwrap()
 }
 
+fn parts() -> Parts {
+    Parts::new(catalogue(), Arc::new(|_| Vec::new()), Limits::default())
+}
+
 fn door() -> Admission {
-    Admission::new(catalogue(), Arc::new(|_| Vec::new()), Limits::default())
+    Admission::of(parts())
 }
 
 fn request(skill: &str, args: Value) -> Request {
@@ -42,7 +47,7 @@ fn request(skill: &str, args: Value) -> Request {
         skill: skill.to_owned(),
         args,
         class: Some(Class::Safe),
-        definition_hash: catalogue().get(Scope::Host, skill).map(|capability| capability.hash().to_owned()),
+        definition_hash: catalogue().get(Scope::Host, skill).map(|known| known.hash().to_owned()),
         timeout: Duration::from_secs(10),
         evidence: Evidence::None,
         origin: Origin::Chat,
@@ -102,7 +107,11 @@ async fn the_managers_word_alone_makes_nothing_harmless() {
 async fn a_local_call_that_changes_something_is_for_root() {
     let asked = |euid| Request::local("change", json!({}), euid, Duration::from_secs(1));
     assert!(refusal(door().accept(asked(1000))).reason.contains("only root"));
-    assert!(refusal(door().accept(asked(0))).reason.contains("approval"));
+    let (call, _ticket) = door().accept(asked(0)).unwrap();
+    assert_eq!((call.class(), call.origin()), (Class::Mutating, Origin::Local));
+    // Whoever says "root" from elsewhere isn't here.
+    let forged = Request { origin: Origin::Api, ..asked(0) };
+    assert_eq!(refusal(door().accept(forged)).kind, RefusalKind::Evidence);
     drop(door().accept(Request::local("look", json!({}), 1000, Duration::from_secs(1))).unwrap());
 }
 
@@ -126,12 +135,7 @@ impl EvidenceVerifier for Believes {
 
 #[tokio::test]
 async fn a_frozen_edge_takes_safe_calls_only() {
-    let door = Admission::with_verifier(
-        catalogue(),
-        Arc::new(|_| Vec::new()),
-        Limits::default(),
-        Arc::new(Believes),
-    );
+    let door = Admission::of(Parts { verifier: Arc::new(Believes), ..parts() });
     drop(door.accept(request("change", json!({}))).unwrap());
     door.freeze(true);
     assert_eq!(refusal(door.accept(request("change", json!({})))).kind, RefusalKind::Frozen);
@@ -200,4 +204,22 @@ async fn no_call_gets_more_time_than_the_host_allows() {
     let door = Admission::new(catalogue(), Arc::new(|_| Vec::new()), limits);
     let (call, _ticket) = door.accept(request("look", json!({}))).unwrap();
     assert!(call.deadline() <= tokio::time::Instant::now() + Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn what_no_sandbox_holds_is_not_safe() {
+    let catalogue = || {
+        let capability = Arc::into_inner(capability("start", Class::Safe)).unwrap().with_subprocess(true);
+        Catalogue::new([Arc::new(capability)]).unwrap()
+    };
+    for (holds_read_only, class) in [(true, Class::Safe), (false, Class::Mutating)] {
+        let door = Admission::of(Parts { holds_read_only, catalogue: catalogue(), ..parts() });
+        let capability = Arc::clone(door.catalogue().get(Scope::Host, "start").unwrap());
+        assert_eq!(door.least_class(&capability), class);
+        let (call, _ticket) =
+            door.accept(Request::local("start", json!({}), 0, Duration::from_secs(1))).unwrap();
+        assert_eq!(call.class(), class);
+        let asked = Request { definition_hash: None, ..request("start", json!({})) };
+        assert_eq!(door.accept(asked).is_ok(), holds_read_only);
+    }
 }

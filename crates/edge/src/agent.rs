@@ -7,7 +7,7 @@ use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
-use admission::{Admission, Limits};
+use admission::{Admission, EvidenceVerifier, Limits, LocalRoot, Parts};
 use model::Clock;
 use proto::MAX_MESSAGE_BYTES;
 use proto::v1::DescribeResponse;
@@ -39,6 +39,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Times and sizes of the tunnel.
     pub tunnel: tunnel::Settings,
+    /// Judges the evidence of calls that aren't safe.
+    pub verifier: Arc<dyn EvidenceVerifier>,
 }
 
 impl Options {
@@ -51,6 +53,7 @@ impl Options {
             registry: Registry::builtin(),
             clock: Arc::new(model::SystemClock),
             tunnel: tunnel::Settings::default(),
+            verifier: Arc::new(LocalRoot),
         }
     }
 
@@ -79,7 +82,8 @@ impl Options {
             max_result_bytes: self.config.limits.remembered_bytes,
             ..Limits::default()
         };
-        Ok(Runner::new(Admission::new(catalogue, unmet, limits), self.registry.clone(), host))
+        let parts = Parts { verifier: Arc::clone(&self.verifier), ..Parts::new(catalogue, unmet, limits) };
+        Ok(Runner::new(Admission::of(parts), self.registry.clone(), host))
     }
 }
 
@@ -140,11 +144,11 @@ struct Serving {
 
 impl Agent {
     pub(crate) fn describe(&self) -> DescribeResponse {
-        self.descriptions.describe(self.runner.registry(), self.runner.host(), self.durable.get())
+        self.descriptions.describe(&self.runner, self.durable.get())
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.descriptions.revision(self.runner.registry(), self.runner.host(), self.durable.get())
+        self.descriptions.revision(&self.runner, self.durable.get())
     }
 
     /// Changes the durable state before the manager is answered.

@@ -1,10 +1,10 @@
 //! What this edge tells the manager about itself.
 
 use crate::boot::HostFacts;
+use crate::execute::Runner;
 use crate::state::Durable;
 use proto::v1::{DescribeResponse, SkillDescription};
-use skill::{Host, Prerequisite};
-use skills::Registry;
+use skill::Prerequisite;
 use std::sync::{Mutex, PoisonError};
 
 /// What may change while the edge runs.
@@ -30,9 +30,10 @@ impl Descriptions {
     }
 
     /// Looks at the host again. The number rises only if something has changed.
-    fn look(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> (u64, Changing) {
+    fn look(&self, runner: &Runner, durable: Durable) -> (u64, Changing) {
+        let host = runner.host();
         let now = Changing {
-            unmet: registry.iter().map(|skill| skill.unmet(host)).collect(),
+            unmet: runner.registry().iter().map(|skill| skill.unmet(host)).collect(),
             systemd: host.meets(Prerequisite::Systemd),
             journal: host.meets(Prerequisite::Journal),
             frozen: durable.frozen,
@@ -48,20 +49,16 @@ impl Descriptions {
     }
 
     /// The number of the description as it would be made now.
-    pub(crate) fn revision(&self, registry: &Registry, host: &dyn Host, durable: Durable) -> u64 {
-        self.look(registry, host, durable).0
+    pub(crate) fn revision(&self, runner: &Runner, durable: Durable) -> u64 {
+        self.look(runner, durable).0
     }
 
     /// The description.
-    pub(crate) fn describe(
-        &self,
-        registry: &Registry,
-        host: &dyn Host,
-        durable: Durable,
-    ) -> DescribeResponse {
-        let (revision, changing) = self.look(registry, host, durable);
+    pub(crate) fn describe(&self, runner: &Runner, durable: Durable) -> DescribeResponse {
+        let (revision, changing) = self.look(runner, durable);
         let notes = notes(&changing);
-        let skills = registry
+        let skills = runner
+            .registry()
             .iter()
             .zip(changing.unmet)
             .map(|(skill, unmet)| {
@@ -70,7 +67,7 @@ impl Descriptions {
                     key: definition.key.clone(),
                     name: definition.name.clone(),
                     description: definition.description.clone(),
-                    class: definition.class.to_string(),
+                    class: runner.admission().least_class(skill.capability()).to_string(),
                     category: definition.category.clone(),
                     params_json: definition.params.to_string(),
                     result_preview: definition.result_preview.clone(),
@@ -117,6 +114,8 @@ fn notes(changing: &Changing) -> Vec<String> {
     if changing.frozen {
         notes.push("frozen: only safe calls run here".to_owned());
     }
-    notes.push("only safe calls run here: this edge has no way yet to check an approval".to_owned());
+    notes.push(
+        "the manager can run only safe calls here: this edge has no way yet to check an approval".to_owned(),
+    );
     notes
 }

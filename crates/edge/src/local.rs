@@ -1,5 +1,6 @@
 //! Running a skill on the host itself, without the manager: for trying, and for when the manager is away.
 
+use crate::state::DurableState;
 use crate::{EdgeError, Options};
 use admission::Request;
 use model::{CallState, Class};
@@ -13,15 +14,16 @@ use std::time::Duration;
 ///
 /// Fails if the skills don't make a catalogue.
 pub fn list(options: &Options) -> Result<Value, EdgeError> {
-    let host = options.host();
+    let runner = options.runner()?;
+    let host = runner.host();
     let skills = options.registry.iter().map(|skill| {
         let definition = skill.capability().definition();
         json!({
             "key": definition.key,
             "name": definition.name,
-            "class": definition.class,
+            "class": runner.admission().least_class(skill.capability()),
             "description": definition.description,
-            "unmet": skill.unmet(host.as_ref()),
+            "unmet": skill.unmet(host),
             "params": definition.params,
         })
     });
@@ -49,6 +51,7 @@ pub async fn run(
     timeout: Duration,
 ) -> Result<LocalOutcome, EdgeError> {
     let runner = Arc::new(options.runner()?);
+    runner.admission().freeze(DurableState::load(options.dir.clone())?.get().frozen);
     let euid = rustix::process::geteuid().as_raw();
     let (state, report) = match runner.start(Request::local(key, args, euid, timeout)) {
         Err(refusal) => {

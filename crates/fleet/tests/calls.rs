@@ -4,9 +4,9 @@
 
 mod common;
 
+use common::Manager;
 use common::proxy::Proxy;
 use common::skills::{Held, registry};
-use common::{LIMIT, Manager};
 use gate::{Admission, HostDispatcher as _, HostState};
 use model::CallState;
 use serde_json::{Value, json};
@@ -213,7 +213,7 @@ async fn a_manager_that_died_resolves_its_calls_when_the_edge_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mutating_skills_are_shown_but_the_edge_itself_refuses_them() {
+async fn mutating_skills_are_shown_but_not_admitted() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
     let edge = manager.add_edge(registry(&Arc::default())).await;
@@ -223,9 +223,8 @@ async fn mutating_skills_are_shown_but_the_edge_itself_refuses_them() {
     );
 
     let args = json!({"pid": 2, "start_time": 1, "reason": "test"});
-    let run = edge::local::run(&edge.options, "kill_process", args, LIMIT);
-    let outcome = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap();
-
-    assert_eq!(outcome.state, CallState::Refused, "{}", outcome.report);
-    assert!(outcome.report["error"].as_str().unwrap().contains("kill_process"), "{}", outcome.report);
+    let Admission::Rejected(rejection) = manager.try_admit(edge.id, "kill_process", args).await else {
+        panic!("it was admitted")
+    };
+    assert_eq!(rejection.state, CallState::Refused, "{}", rejection.reason);
 }

@@ -24,6 +24,7 @@ pub struct Capability {
     classify: fn(&Value) -> Class,
     source: Source,
     subprocess: bool,
+    settles_by_boot: bool,
 }
 
 impl Capability {
@@ -37,6 +38,7 @@ impl Capability {
         Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
             .expect("a derived schema is valid")
             .with_subprocess(S::SUBPROCESS)
+            .with_settles_by_boot(S::SETTLES_BY_BOOT)
     }
 
     /// The capability of a builtin tool with a hand-written schema.
@@ -63,7 +65,8 @@ impl Capability {
         source: Source,
     ) -> Result<Self, SchemaError> {
         let validator = Validator::new(&definition.params)?;
-        Ok(Self { hash: definition.hash(), definition, validator, classify, source, subprocess: false })
+        let hash = definition.hash();
+        Ok(Self { definition, hash, validator, classify, source, subprocess: false, settles_by_boot: false })
     }
 
     /// Says whether it starts programs that its arguments choose, as [`Skill::SUBPROCESS`] does.
@@ -76,6 +79,18 @@ impl Capability {
     /// Whether its safe calls need a sandbox that holds the read-only profile.
     pub fn is_subprocess(&self) -> bool {
         self.subprocess
+    }
+
+    /// Says whether the host's boot settles it, as [`Skill::SETTLES_BY_BOOT`] does.
+    #[must_use]
+    pub fn with_settles_by_boot(mut self, settles: bool) -> Self {
+        self.settles_by_boot = settles;
+        self
+    }
+
+    /// Whether the boot of the host settles a call whose edge died before it ended.
+    pub fn settles_by_boot(&self) -> bool {
+        self.settles_by_boot
     }
 
     /// What it is.

@@ -48,6 +48,10 @@ pub trait Skill: Send + Sync + 'static {
     /// its safe calls count as mutating.
     const SUBPROCESS: bool = false;
 
+    /// Whether the boot of the host settles a call whose edge died before it ended: a new boot id afterwards means that
+    /// it succeeded, the same one that it failed. Where not, such a call is failed: its outcome is lost.
+    const SETTLES_BY_BOOT: bool = false;
+
     /// The class of a call with these arguments, which have been validated. Pure. The manager and the edge both
     /// ask, and the stricter answer counts. Never less than what the arguments deserve.
     fn classify(_args: &Value) -> Class {
