@@ -6,9 +6,12 @@ use crate::{events, prompt};
 use futures::StreamExt;
 use llm::{Completion, Finish, LlmError, ModelEvent, ModelRequest};
 use model::ErrorKind;
+use opentelemetry::trace::TraceContextExt as _;
 use storage::chats::NewEvent;
 use storage::turns::TurnWrite;
 use tokio::time::{Instant, sleep_until};
+use tracing::Instrument as _;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use uuid::Uuid;
 
 /// What came of a model's stream.
@@ -57,8 +60,24 @@ impl Runner {
         .await?;
         let id = Uuid::now_v7();
         let stop = self.stop();
-        let stream = provider.stream(self.request(may_call), stop.token.clone());
-        let heard = self.listen(id, stream).await?;
+        let span = tracing::info_span!(
+            "model request",
+            otel.kind = "client",
+            gen_ai.provider.name = %self.label.provider,
+            gen_ai.request.model = %self.label.model,
+            request.number = self.requests,
+            gen_ai.usage.input_tokens = tracing::field::Empty,
+            gen_ai.usage.output_tokens = tracing::field::Empty,
+        );
+        self.asked = Some(span.context()).filter(|context| context.span().span_context().is_valid());
+        let stream = span.in_scope(|| provider.stream(self.request(may_call), stop.token.clone()));
+        let heard = self.listen(id, stream).instrument(span.clone()).await?;
+        if let Ok(completion) = &heard.outcome {
+            span.record("gen_ai.usage.input_tokens", completion.usage.input_tokens);
+            span.record("gen_ai.usage.output_tokens", completion.usage.output_tokens);
+        }
+        // It ends here, not with the calls that it asks for.
+        drop(span);
         match heard.outcome {
             Ok(completion) => self.settle(id, completion, may_call, heard.began_call, heard.shown).await,
             Err(error) => {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use storage::chats::NewEvent;
 use storage::turns::{NewMessage, TurnWrite};
 use tokio::time::sleep;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use uuid::Uuid;
 
 /// Bytes that a token stands for, about.
@@ -195,7 +196,12 @@ impl Runner {
         };
         let bad = call.args.as_ref().err();
         let request = self.request_of(call, args, taint);
-        let work = self.inner.executor.request(request, stop.token.clone());
+        let span = executor::call_span(&request);
+        if let Some(asked) = &self.asked {
+            // Without a tracer there is nothing to attach it to.
+            let _ = span.set_parent(asked.clone());
+        }
+        let work = self.inner.executor.request_in(span, request, stop.token.clone());
         tokio::pin!(work);
         let outcome = tokio::select! {
             biased;

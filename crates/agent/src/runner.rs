@@ -41,6 +41,8 @@ pub(crate) struct Runner {
     pub(crate) guard: LoopGuard,
     /// Model requests that were answered or are being asked.
     pub(crate) requests: u32,
+    /// The trace context of the last one. It is the parent of the calls that it asked for, though it has ended.
+    pub(crate) asked: Option<opentelemetry::Context>,
     stop: Arc<Stop>,
 }
 
@@ -126,6 +128,7 @@ impl Runner {
             untrusted: false,
             guard: LoopGuard::default(),
             requests: 0,
+            asked: None,
             stop: Arc::new(Stop::default()),
         }
     }

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use uuid::Uuid;
 
 /// Most characters of a title that is taken from a message.
@@ -159,7 +160,11 @@ impl Inner {
     pub(crate) fn start(self: &Arc<Self>, runner: Runner, start: Start) {
         let (turn, user, stop) = (runner.lease.turn, runner.user, runner.stop());
         let inner = Arc::clone(self);
-        let span = info_span!("turn", turn.id = %turn, session.id = %runner.session);
+        // Not a child for the log: a span lives as long as its children, and the request that began the turn is
+        // answered long before it ends.
+        let span = info_span!(parent: None, "turn", turn.id = %turn, session.id = %runner.session);
+        // Without a tracer there is nothing to attach it to.
+        let _ = span.set_parent(tracing::Span::current().context());
         let mut running = self.running();
         let task = tokio::spawn(
             async move {

@@ -1,6 +1,7 @@
 //! The door itself.
 
 use crate::running::Running;
+use crate::trace::{call_span, note_end};
 use crate::{CallChange, CallOutcome};
 use gate::{Admission, AdmittedCall, CallRequest, Gate, GateError, HostDirectory, HostDispatcher};
 use model::{CallId, CallState};
@@ -76,8 +77,10 @@ impl Executor {
     /// row is ended as cancelled; any other runs on.
     pub async fn call(&self, call: AdmittedCall, cancel: CancellationToken) -> CallOutcome {
         let (id, tool) = (call.call_id(), call.key().to_owned());
+        let span = call_span(call.request());
         let executor = self.clone();
-        let outcome = detached(cancel, move |stops| async move { executor.run(call, stops).await }).await;
+        let outcome =
+            detached(span, cancel, move |stops| async move { executor.run(call, stops).await }).await;
         match outcome {
             Some(outcome) => outcome,
             None => self.lost(id, tool).await,
@@ -96,14 +99,33 @@ impl Executor {
         request: CallRequest,
         cancel: CancellationToken,
     ) -> Result<CallOutcome, GateError> {
+        let span = call_span(&request);
+        self.request_in(span, request, cancel).await
+    }
+
+    /// As [`Executor::request`], in a span that the asker made with [`call_span`]: one whose parent has ended, as
+    /// the model's request has that asked for the call.
+    ///
+    /// Cancel safety: as [`Executor::call`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request can't be put on record. Then nothing ran.
+    pub async fn request_in(
+        &self,
+        span: Span,
+        request: CallRequest,
+        cancel: CancellationToken,
+    ) -> Result<CallOutcome, GateError> {
         let (id, tool) = (request.call_id, request.key.clone());
         let executor = self.clone();
-        let outcome = detached(cancel, move |stops| async move {
+        let outcome = detached(span, cancel, move |stops| async move {
             let tool = request.key.clone();
             Ok(match executor.inner.gate.admit(request).await? {
                 Admission::Admitted(call) => executor.run(*call, stops).await,
                 Admission::Rejected(rejection) => {
                     crate::run::count(&tool, rejection.state, None);
+                    note_end(rejection.state);
                     CallOutcome::rejected(tool, rejection)
                 }
             })
@@ -161,7 +183,7 @@ impl Executor {
 
 /// Runs `work` on a task of its own, so that it comes to its end even when this future is dropped; it is told then.
 /// `None` if the task panicked or the runtime is shutting down.
-async fn detached<W, F>(cancel: CancellationToken, work: W) -> Option<F::Output>
+async fn detached<W, F>(span: Span, cancel: CancellationToken, work: W) -> Option<F::Output>
 where
     W: FnOnce(Stops) -> F,
     F: Future + Send + 'static,
@@ -170,7 +192,7 @@ where
     let abandoned = CancellationToken::new();
     let stops = Stops { cancel, abandoned: abandoned.clone() };
     let guard = abandoned.drop_guard();
-    let outcome = tokio::spawn(work(stops).instrument(Span::current())).await;
+    let outcome = tokio::spawn(work(stops).instrument(span)).await;
     drop(guard);
     outcome.ok()
 }

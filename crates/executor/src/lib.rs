@@ -9,7 +9,9 @@ mod executor;
 mod outcome;
 mod run;
 mod running;
+mod trace;
 
 pub use executor::{Executor, ExecutorParts};
 pub use outcome::CallOutcome;
 pub use storage::calls::CallChange;
+pub use trace::call_span;

@@ -2,6 +2,7 @@
 
 use crate::children::Children;
 use crate::executor::{Inner, Stops};
+use crate::trace::note_end;
 use crate::{CallOutcome, Executor};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -17,7 +18,7 @@ use storage::Actor;
 use storage::calls::Settled;
 use tokio_util::sync::CancellationToken;
 use tools::ToolContext;
-use tracing::{error, info, warn};
+use tracing::{Span, error, info, warn};
 
 /// How long a host may take to answer after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -66,6 +67,9 @@ impl Executor {
         let stops = Stops { cancel: stop.clone(), ..stops };
         let _listed = self.inner.running.list(call.call_id(), stop);
         gauge!("steadyhand_calls_running").increment(1.0);
+        let span = Span::current();
+        span.record("tool", call.key());
+        span.record("call.class", call.class().as_str());
         let started = Instant::now();
         let (mut finished, children) = match call.capability().definition().scope {
             Scope::Manager => self.run_tool(&call, &stops).await,
@@ -77,6 +81,7 @@ impl Executor {
         let (error_kind, sandbox) = (finished.error_kind, finished.sandbox.clone());
         let recorded = self.record(&call, finished).await;
         count(call.key(), recorded.state, Some(duration));
+        note_end(recorded.state);
         info!(call.id = %call.call_id(), tool = call.key(), state = %recorded.state, duration_ms = duration.as_millis() as u64, "call ended");
         CallOutcome {
             call_id: call.call_id(),

@@ -4,6 +4,7 @@ use crate::Fleet;
 use crate::fleet::Inner;
 use crate::hosts::{Host, Live};
 use crate::resolve::ask_outcome;
+use crate::trace::{note_execution, trace_parent, tunnel_span};
 use crate::view::state_of;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,7 +15,8 @@ use skill::SkillErrorKind;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Status};
-use tunnel::trace::{TraceParent, inject};
+use tracing::Instrument as _;
+use tunnel::trace::inject;
 
 /// Most bytes of one result.
 const MAX_SPOOL_BYTES: usize = 16 * 1024 * 1024;
@@ -25,6 +27,12 @@ const GRACE: Duration = Duration::from_secs(5);
 #[async_trait]
 impl HostDispatcher for Fleet {
     async fn dispatch(&self, call: &AdmittedCall, cancel: CancellationToken) -> Dispatched {
+        self.bring(call, cancel).instrument(tunnel_span(call)).await
+    }
+}
+
+impl Fleet {
+    async fn bring(&self, call: &AdmittedCall, cancel: CancellationToken) -> Dispatched {
         let Some(edge) = call.edge() else {
             return failed(SkillErrorKind::Invalid, "the call names no host".to_owned());
         };
@@ -82,13 +90,7 @@ fn request_of(call: &AdmittedCall, now: model::Timestamp) -> Request<ExecuteRequ
         evidence: Some(v1::Evidence { kind: Some(v1::evidence::Kind::None(v1::NoEvidence {})) }),
         origin: call.origin().to_string(),
     });
-    // The call is the trace: its id is as unique, and both ends know it.
-    let parent = TraceParent {
-        trace_id: *call.call_id().0.as_bytes(),
-        span_id: rand::random::<u64>().max(1).to_be_bytes(),
-        flags: 1,
-    };
-    inject(request.metadata_mut(), &parent);
+    inject(request.metadata_mut(), &trace_parent(call.call_id()));
     request
 }
 
@@ -101,7 +103,7 @@ async fn run(
     call_id: CallId,
 ) -> Dispatched {
     let again = copy_of(&request);
-    let status = match collect(&live, request).await {
+    let status = match collect(inner, &live, request).await {
         Ok(ended) => return ended,
         Err(status) => status,
     };
@@ -110,7 +112,7 @@ async fn run(
         && let Some(newer) = newer
     {
         // The edge runs one call id once, so sending it again is safe even if it did arrive.
-        return match collect(&newer, again).await {
+        return match collect(inner, &newer, again).await {
             Ok(ended) => ended,
             Err(status) => settle(inner, edge, &newer, call_id, &status).await,
         };
@@ -125,7 +127,7 @@ fn copy_of(request: &Request<ExecuteRequest>) -> Request<ExecuteRequest> {
 }
 
 /// Reads the call's events to the end, into a spool that never grows beyond its cap.
-async fn collect(live: &Live, request: Request<ExecuteRequest>) -> Result<Dispatched, Status> {
+async fn collect(inner: &Inner, live: &Live, request: Request<ExecuteRequest>) -> Result<Dispatched, Status> {
     let mut client = live.client.clone();
     let mut events = client.execute(request).await?.into_inner();
     let mut spool: Vec<u8> = Vec::new();
@@ -143,6 +145,7 @@ async fn collect(live: &Live, request: Request<ExecuteRequest>) -> Result<Dispat
                 spool.extend_from_slice(&chunk);
             }
             Some(execute_event::Event::Outcome(outcome)) => {
+                note_execution(&outcome, inner.now());
                 return Ok(Dispatched { edge_class, ..dispatched(outcome, spool.into()) });
             }
             // A newer edge may tell things that this manager doesn't know.

@@ -18,6 +18,7 @@ mod identity;
 mod renew;
 mod resolve;
 mod token;
+mod trace;
 mod view;
 
 pub use error::FleetError;

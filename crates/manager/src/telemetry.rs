@@ -37,6 +37,7 @@ pub(crate) fn start(config: &TelemetryConfig) -> anyhow::Result<Telemetry> {
         provider = provider.with_batch_exporter(exporter);
     }
     let provider = provider.build();
+    opentelemetry::global::set_tracer_provider(provider.clone());
     let filter = EnvFilter::try_new(&config.log).context("telemetry.log isn't a filter")?;
     let lines = match config.log_format {
         LogFormat::Text => fmt::layer().with_writer(io::stderr).with_ansi(false).boxed(),

@@ -8,5 +8,5 @@ mod session;
 
 pub use events::{EventStream, LiveEvent};
 pub use process::Lines;
-pub use product::{EdgeProcess, Product, ProductBuilder};
+pub use product::{ADMIN_PASSWORD, EdgeProcess, Product, ProductBuilder};
 pub use session::{Reply, Session};
