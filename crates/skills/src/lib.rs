@@ -4,11 +4,15 @@
 //! of the skills stay inside this crate, and [`AnySkill::run`] is the only way to them. The manager uses the
 //! metadata and `classify` through [`capabilities`].
 
+mod host_files;
 mod host_load;
+mod host_netns_inspect;
 mod host_processes;
+mod host_sockets;
 mod kill_process;
 mod probe_dns;
 mod probe_http;
+mod probe_ping;
 mod probe_tcp;
 mod read_file;
 mod read_journal;
@@ -28,11 +32,15 @@ use std::sync::Arc;
 
 /// Every built-in skill, in alphabetical order.
 pub static ALL: &[&dyn AnySkill] = &[
+    &host_files::HostFiles,
     &host_load::HostLoad,
+    &host_netns_inspect::HostNetnsInspect,
     &host_processes::HostProcesses,
+    &host_sockets::HostSockets,
     &kill_process::KillProcess,
     &probe_dns::ProbeDns,
     &probe_http::ProbeHttp,
+    &probe_ping::ProbePing,
     &probe_tcp::ProbeTcp,
     &read_file::ReadFile,
     &read_journal::ReadJournal,

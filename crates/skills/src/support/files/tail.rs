@@ -42,6 +42,8 @@ pub(crate) struct Line {
     pub(crate) bytes: Vec<u8>,
     /// How long it really is.
     pub(crate) length: usize,
+    /// Its beginning was too far back: this is only the end of it.
+    pub(crate) beheaded: bool,
 }
 
 impl LinesBackwards {
@@ -71,8 +73,9 @@ impl LinesBackwards {
         }
     }
 
-    /// The line before the last one handed out; `None` at the start of the file.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    /// The line before the last one handed out; `None` at the start of the file. Once `most` bytes of the file have been
+    /// read no more is, so that the line at that place comes without its beginning, as the last one.
+    pub(crate) fn next_line(&mut self, most: u64) -> io::Result<Option<Line>> {
         loop {
             let unread = &self.block[..self.left];
             if let Some(end) = unread.iter().rposition(|byte| *byte == b'\n') {
@@ -80,7 +83,7 @@ impl LinesBackwards {
                 self.left = end;
                 return Ok(Some(line));
             }
-            let Line { bytes, length } = join(unread, &mut self.tail, &mut self.tail_length);
+            let Line { bytes, length, .. } = join(unread, &mut self.tail, &mut self.tail_length);
             self.tail = bytes;
             self.tail_length = length;
             self.left = 0;
@@ -89,6 +92,12 @@ impl LinesBackwards {
                     return Ok(None);
                 }
                 return Ok(Some(join(&[], &mut self.tail, &mut self.tail_length)));
+            }
+            if self.scanned >= most {
+                self.position = 0;
+                self.ended = true;
+                let line = join(&[], &mut self.tail, &mut self.tail_length);
+                return Ok((line.length > 0).then_some(Line { beheaded: true, ..line }));
             }
             self.read_block()?;
         }
@@ -138,7 +147,7 @@ fn join(front: &[u8], tail: &mut Vec<u8>, tail_length: &mut usize) -> Line {
     bytes.extend_from_slice(&tail[..tail.len().min(room)]);
     tail.clear();
     *tail_length = 0;
-    Line { bytes, length }
+    Line { bytes, length, beheaded: false }
 }
 
 /// A line as text. Invalid UTF-8 is replaced, runs of NUL bytes (holes of sparse files) are named, a cut is marked.
@@ -164,10 +173,13 @@ pub(crate) fn show(line: &Line) -> Shown {
     let text = String::from_utf8_lossy(whole);
     let lossy = matches!(text, std::borrow::Cow::Owned(_));
     let mut text = without_nul_runs(&text);
+    if line.beheaded {
+        text.insert_str(0, "[cut, the line begins further back…] ");
+    }
     if cut {
         text.push_str(&format!(" […cut, the line has {} bytes]", line.length));
     }
-    Shown { text, cut, lossy }
+    Shown { text, cut: cut || line.beheaded, lossy }
 }
 
 fn without_nul_runs(text: &str) -> String {
@@ -199,7 +211,7 @@ mod tests {
     fn all(bytes: &[u8]) -> Vec<String> {
         let mut lines = LinesBackwards::of_memory(bytes.to_vec());
         let mut found = Vec::new();
-        while let Some(line) = lines.next_line().unwrap() {
+        while let Some(line) = lines.next_line(u64::MAX).unwrap() {
             found.push(show(&line).text);
         }
         found.reverse();
@@ -227,8 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_read_than_allowed_even_within_a_line() {
+        let mut bytes = b"first\n".to_vec();
+        bytes.extend(std::iter::repeat_n(b'x', 1_000_000));
+        bytes.extend(b"\nlast");
+        let mut lines = LinesBackwards::of_memory(bytes);
+        assert_eq!(lines.next_line(100_000).unwrap().unwrap().bytes, b"last");
+        let cut = lines.next_line(100_000).unwrap().unwrap();
+        assert!(cut.beheaded && show(&cut).text.starts_with("[cut, the line begins further back…] xxx"));
+        assert_eq!(lines.next_line(100_000).unwrap(), None);
+        assert!(lines.scanned < 200_000);
+    }
+
+    #[test]
     fn holes_and_broken_characters_are_shown_as_what_they_are() {
-        let line = Line { bytes: b"\0\0\0a\xff".to_vec(), length: 5 };
+        let line = Line { bytes: b"\0\0\0a\xff".to_vec(), length: 5, beheaded: false };
         assert_eq!(show(&line), Shown { text: "[3 NUL bytes]a\u{fffd}".to_owned(), cut: false, lossy: true });
     }
 

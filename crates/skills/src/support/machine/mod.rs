@@ -5,8 +5,10 @@ pub(crate) mod cpu;
 pub(crate) mod devices;
 pub(crate) mod filesystems;
 pub(crate) mod memory;
+pub(crate) mod namespaces;
 pub(crate) mod process;
 pub(crate) mod sampler;
+pub(crate) mod sockets;
 
 use skill::Host;
 

@@ -23,8 +23,15 @@ pub(crate) struct Process {
 
 /// Every process that there is.
 pub(crate) fn all(host: &dyn Host) -> Vec<Process> {
+    pids(host).into_iter().filter_map(|pid| one(host, pid)).collect()
+}
+
+/// The ids of every process that there is, in order.
+pub(crate) fn pids(host: &dyn Host) -> Vec<u32> {
     let entries = std::fs::read_dir(host.path("/proc")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| one(host, entry.file_name().to_str()?.parse().ok()?)).collect()
+    let mut pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
 }
 
 /// One process; `None` if it is gone.

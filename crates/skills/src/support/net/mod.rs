@@ -2,6 +2,8 @@
 
 pub(crate) mod connect;
 pub(crate) mod dns;
+pub(crate) mod netlink;
+pub(crate) mod ping;
 pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod rules;
