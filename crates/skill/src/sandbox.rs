@@ -111,6 +111,8 @@ pub enum Exit {
     CpuTime,
     /// It asked for more memory than it may have, and was killed for it.
     Memory,
+    /// It started more processes and threads than it may have, and was killed for it.
+    Processes,
 }
 
 /// What held the child.
