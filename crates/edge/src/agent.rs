@@ -12,6 +12,8 @@ use model::Clock;
 use proto::MAX_MESSAGE_BYTES;
 use proto::v1::DescribeResponse;
 use proto::v1::edge_server::EdgeServer;
+use sandbox::Children;
+use skill::sandbox::{NoChildren, Sandbox};
 use skill::{Catalogue, Host};
 use skills::{RealHost, RealHostConfig, Registry};
 use std::path::PathBuf;
@@ -23,6 +25,15 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::Status;
 use tunnel::pki::EdgeIdentity;
 use tunnel::{Backoff, DialConfig, EdgeLink, Ended, TunnelError};
+
+/// What belongs to the agent beside its binary, its configuration and its directory.
+const OWN_PLACES: &[&str] = &[
+    "/etc/steadyhand",
+    "/etc/systemd/system/steadyhand-edge.service",
+    "/etc/systemd/system/steadyhand-edge.service.d",
+    "/usr/lib/systemd/system/steadyhand-edge.service",
+    "/usr/lib/steadyhand",
+];
 
 /// What an edge is made of.
 #[derive(Clone, Debug)]
@@ -37,6 +48,8 @@ pub struct Options {
     pub registry: Registry,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+    /// What runs child processes. Default: nothing does.
+    pub sandbox: Arc<dyn Sandbox>,
     /// Times and sizes of the tunnel.
     pub tunnel: tunnel::Settings,
     /// Judges the evidence of calls that aren't safe.
@@ -52,9 +65,35 @@ impl Options {
             dir,
             registry: Registry::builtin(),
             clock: Arc::new(model::SystemClock),
+            sandbox: Arc::new(NoChildren),
             tunnel: tunnel::Settings::default(),
             verifier: Arc::new(LocalRoot),
         }
+    }
+
+    /// Lets skills start child processes, held as the configuration says. This tries the sandbox, in processes of its
+    /// own; the program that calls it must be its own helper (see [`sandbox::helper`]).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the configuration names a backend that can't be used here.
+    pub fn with_children(mut self) -> Result<Self, EdgeError> {
+        let children = self.children()?;
+        tracing::info!(backend = children.backend().as_str(), "child processes are held");
+        self.sandbox = Arc::new(children);
+        Ok(self)
+    }
+
+    /// The sandbox, tried.
+    pub(crate) fn children(&self) -> Result<Children, EdgeError> {
+        let binary = std::fs::canonicalize("/proc/self/exe").ok();
+        let own = binary.into_iter().chain(OWN_PLACES.iter().map(PathBuf::from));
+        let own_secrets = [self.dir.path(), self.config_path.as_path()];
+        let config = self.config.security.children(
+            own.filter(|path| path.exists()).collect(),
+            own_secrets.iter().filter_map(|path| std::path::absolute(path).ok()).collect(),
+        );
+        Ok(Children::new(config)?)
     }
 
     /// The machine, with the configuration's rules around it.
@@ -82,8 +121,13 @@ impl Options {
             max_result_bytes: self.config.limits.remembered_bytes,
             ..Limits::default()
         };
-        let parts = Parts { verifier: Arc::clone(&self.verifier), ..Parts::new(catalogue, unmet, limits) };
-        Ok(Runner::new(Admission::of(parts), self.registry.clone(), host))
+        let parts = Parts {
+            verifier: Arc::clone(&self.verifier),
+            holds_read_only: self.sandbox.holds_read_only(),
+            ..Parts::new(catalogue, unmet, limits)
+        };
+        let sandbox = Arc::clone(&self.sandbox);
+        Ok(Runner::new(Admission::of(parts), self.registry.clone(), host, sandbox))
     }
 }
 

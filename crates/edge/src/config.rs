@@ -1,6 +1,7 @@
 //! The configuration file. The comments here are its manual.
 
 use crate::EdgeError;
+use sandbox::{Backend, Resources, SandboxConfig};
 use serde::{Deserialize, Serialize};
 use skill::{AddressRules, FileRules, Network};
 use std::fs;
@@ -25,6 +26,9 @@ pub struct EdgeConfig {
     /// Which addresses skills may probe.
     #[serde(default)]
     pub probes: ProbesConfig,
+    /// How child processes are held.
+    #[serde(default)]
+    pub security: SecurityConfig,
     /// What is logged.
     #[serde(default)]
     pub log: LogConfig,
@@ -100,6 +104,92 @@ pub struct ProbesConfig {
     pub allowed: Vec<String>,
     /// These ranges may not be probed. Wins over `allowed`.
     pub denied: Vec<String>,
+}
+
+/// How child processes are held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecurityConfig {
+    /// By what.
+    pub sandbox: SandboxSection,
+    /// What they may use.
+    pub resources: ResourcesSection,
+}
+
+/// What holds child processes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxSection {
+    /// `false` is the same as `backend = "none"`. Default: `true`.
+    pub enabled: bool,
+    /// `auto`, `landlock`, `firejail`, `bubblewrap`, `docker` or `none`. `auto` takes the first that works, in this
+    /// order, and warns at `none`. Default: `auto`.
+    pub backend: Backend,
+    /// More arguments for firejail. Default: none.
+    pub firejail_args: Vec<String>,
+    /// Groups that safe commands have, where they are there, so that logs can be read. Default: `adm` and
+    /// `systemd-journal`.
+    pub safe_groups: Vec<String>,
+}
+
+impl Default for SandboxSection {
+    fn default() -> Self {
+        let config = SandboxConfig::default();
+        Self {
+            enabled: true,
+            backend: config.backend,
+            firejail_args: config.firejail_args,
+            safe_groups: config.safe_groups,
+        }
+    }
+}
+
+/// The most that one child process may use, with all that it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResourcesSection {
+    /// MiB of memory. Default: 512.
+    pub max_memory_mb: u32,
+    /// Percent of one CPU. Default: 80.
+    pub max_cpu_percent: u32,
+    /// Open files of each process. Default: 256.
+    pub max_open_files: u32,
+    /// Processes and threads. Default: 128.
+    pub max_pids: u32,
+}
+
+impl Default for ResourcesSection {
+    fn default() -> Self {
+        let resources = Resources::default();
+        Self {
+            max_memory_mb: resources.max_memory_mb,
+            max_cpu_percent: resources.max_cpu_percent,
+            max_open_files: resources.max_open_files,
+            max_pids: resources.max_pids,
+        }
+    }
+}
+
+impl SecurityConfig {
+    /// What the sandbox is to do; `own` can't be written by children, `own_secrets` can't be read either.
+    pub(crate) fn children(&self, own: Vec<PathBuf>, own_secrets: Vec<PathBuf>) -> SandboxConfig {
+        let (sandbox, resources) = (&self.sandbox, &self.resources);
+        SandboxConfig {
+            backend: if sandbox.enabled { sandbox.backend } else { Backend::None },
+            firejail_args: sandbox.firejail_args.clone(),
+            safe_groups: sandbox.safe_groups.clone(),
+            resources: Resources {
+                max_memory_mb: resources.max_memory_mb,
+                max_cpu_percent: resources.max_cpu_percent,
+                max_open_files: resources.max_open_files,
+                max_pids: resources.max_pids,
+                ..Resources::default()
+            },
+            own,
+            own_secrets,
+            ..SandboxConfig::default()
+        }
+    }
 }
 
 /// What is logged, to standard error.
@@ -182,6 +272,17 @@ impl EdgeConfig {
         }
         if self.limits.max_running == 0 {
             problems.push("limits.max_running must be at least 1".to_owned());
+        }
+        let resources = &self.security.resources;
+        for (key, value) in [
+            ("max_memory_mb", resources.max_memory_mb),
+            ("max_cpu_percent", resources.max_cpu_percent),
+            ("max_open_files", resources.max_open_files),
+            ("max_pids", resources.max_pids),
+        ] {
+            if value == 0 {
+                problems.push(format!("security.resources.{key} must be at least 1"));
+            }
         }
         for (key, ranges) in [("allowed", &self.probes.allowed), ("denied", &self.probes.denied)] {
             for range in ranges {

@@ -83,6 +83,7 @@ pub async fn examine(config_path: &Path, dir: &DataDir, clock: &Arc<dyn Clock>) 
     }
     let options = Options::new(config.unwrap_or_default(), config_path.to_owned(), dir.clone());
     look_at_host(&mut report, &options);
+    look_at_sandbox(&mut report, &options);
     report
 }
 
@@ -282,6 +283,34 @@ fn look_at_host(report: &mut Report, options: &Options) {
                 "skill",
                 format!("`{}` can't run on this host, it lacks: {}", skill.key(), unmet.join(", ")),
             );
+        }
+    }
+}
+
+/// What the kernel offers to hold child processes, what does, and what a command of class safe could still do.
+fn look_at_sandbox(report: &mut Report, options: &Options) {
+    const WHAT: &str = "sandbox";
+    for (good, sentence) in sandbox::Offers::look().sentences() {
+        report.add(if good { Level::Well } else { Level::Notice }, "kernel", sentence);
+    }
+    match options.children() {
+        Err(error) => report.add(Level::Wrong, WHAT, error.to_string()),
+        Ok(children) => {
+            let tried = children.passed_over().join("; ");
+            if children.backend() == sandbox::Backend::None {
+                let why = if tried.is_empty() { "it is switched off".to_owned() } else { tried };
+                report.add(
+                    Level::Notice,
+                    WHAT,
+                    format!("nothing holds child processes ({why}): commands that are safe elsewhere need an approval here"),
+                );
+            } else {
+                let backend = children.backend();
+                report.add(Level::Well, WHAT, format!("{backend} holds safe commands, as tried just now"));
+            }
+            for sentence in children.still_possible() {
+                report.add(Level::Notice, "safe commands", format!("can still {sentence}"));
+            }
         }
     }
 }

@@ -56,6 +56,9 @@ pub enum EdgeError {
         /// The identity.
         path: PathBuf,
     },
+    /// The sandbox for child processes can't be used as configured.
+    #[error("{0}")]
+    Sandbox(#[from] sandbox::SandboxError),
     /// The skills don't make a catalogue.
     #[error("the skills can't be put together: {0}")]
     Skills(#[from] skill::DuplicateKey),
@@ -70,7 +73,7 @@ pub enum EdgeError {
 impl Classify for EdgeError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Config { .. } => ErrorKind::Invalid,
+            Self::Config { .. } | Self::Sandbox(_) => ErrorKind::Invalid,
             Self::AlreadyRunning { .. } | Self::Enrolled { .. } => ErrorKind::Conflict,
             Self::NotEnrolled { .. } => ErrorKind::NotFound,
             Self::Pki(error) => error.kind(),

@@ -7,6 +7,7 @@ use futures::{FutureExt, Stream, stream};
 use model::{CallId, CallState, Class, Origin};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
 use serde_json::Value;
+use skill::sandbox::Sandbox;
 use skill::{Host, SkillContext, SkillError, SkillErrorKind};
 use skills::Registry;
 use std::any::Any;
@@ -33,6 +34,7 @@ pub(crate) struct Runner {
     admission: Admission,
     registry: Registry,
     host: Arc<dyn Host>,
+    sandbox: Arc<dyn Sandbox>,
     /// What stops each running call.
     stops: Mutex<HashMap<CallId, CancellationToken>>,
 }
@@ -44,8 +46,13 @@ pub(crate) struct Started {
 }
 
 impl Runner {
-    pub(crate) fn new(admission: Admission, registry: Registry, host: Arc<dyn Host>) -> Self {
-        Self { admission, registry, host, stops: Mutex::new(HashMap::new()) }
+    pub(crate) fn new(
+        admission: Admission,
+        registry: Registry,
+        host: Arc<dyn Host>,
+        sandbox: Arc<dyn Sandbox>,
+    ) -> Self {
+        Self { admission, registry, host, sandbox, stops: Mutex::new(HashMap::new()) }
     }
 
     pub(crate) fn admission(&self) -> &Admission {
@@ -76,6 +83,7 @@ impl Runner {
                 );
             };
             let cx = SkillContext {
+                sandbox: Arc::clone(&runner.sandbox),
                 cancel: stop.clone(),
                 call_id,
                 class,

@@ -25,7 +25,10 @@ mod service;
 mod state;
 
 pub use agent::{Options, run};
-pub use config::{EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, ProbesConfig, TunnelConfig};
+pub use config::{
+    EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, ProbesConfig, ResourcesSection,
+    SandboxSection, SecurityConfig, TunnelConfig,
+};
 pub use enroll::enroll;
 pub use error::EdgeError;
 pub use files::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir};

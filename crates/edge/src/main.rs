@@ -91,6 +91,11 @@ enum Skills {
 }
 
 fn main() -> ExitCode {
+    // Started by the agent itself, for a child process: before anything that costs time or starts a thread.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == sandbox::HELPER_ARGUMENT) {
+        return ExitCode::from(sandbox::helper(words));
+    }
     let cli = Cli::parse();
     match run(cli) {
         Ok(code) => code,
@@ -158,7 +163,9 @@ async fn run_agent(path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
         }
         stop.cancel();
     });
-    edge::run(Options::new(config, path, dir), shutdown).await.map_err(flat)?;
+    edge::run(Options::new(config, path, dir).with_children().map_err(flat)?, shutdown)
+        .await
+        .map_err(flat)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -171,6 +178,7 @@ async fn run_skills(command: Skills, path: PathBuf, dir: DataDir) -> anyhow::Res
             Ok(ExitCode::SUCCESS)
         }
         Skills::Run { key, params, timeout, local: _ } => {
+            let options = options.with_children().map_err(flat)?;
             let args = edge::local::arguments(&options, &key, &params).map_err(anyhow::Error::msg)?;
             let outcome = edge::local::run(&options, &key, args, timeout).await?;
             println!("{:#}", outcome.report);

@@ -90,7 +90,7 @@ impl Children {
         let mut sentences = Vec::new();
         if self.backend == Backend::None {
             sentences.push(
-                "everything that the agent may: nothing holds it, so no command is safe here".to_owned(),
+                "do everything that the agent may: nothing holds it, so none counts as safe here".to_owned(),
             );
             return sentences;
         }
@@ -302,7 +302,12 @@ impl Children {
                 Hold::Full => (!self.root && held).then_some(0),
             },
             own: self.config.own.clone(),
-            hidden: self.config.hidden.clone(),
+            hidden: {
+                let own = self.config.own_secrets.iter().map(|path| path.display().to_string());
+                // What is everybody's secret may be changed by a child that may change everything.
+                let others = self.config.hidden.iter().filter(|_| hold != Hold::Full).cloned();
+                own.chain(others).collect()
+            },
             private_tmp,
             limits,
             cgroup: group.map(|group| group.path().to_owned()),
@@ -326,8 +331,12 @@ impl Children {
             if ["/", "/run", "/dev", "/proc", "/sys"].iter().any(|whole| path == Path::new(whole)) {
                 return Err(SandboxError::Invalid(format!("{} can't be a workspace", root.display())));
             }
-            if let Some(own) =
-                self.config.own.iter().find(|own| own.starts_with(&path) || path.starts_with(own))
+            if let Some(own) = self
+                .config
+                .own
+                .iter()
+                .chain(&self.config.own_secrets)
+                .find(|own| own.starts_with(&path) || path.starts_with(own))
             {
                 return Err(SandboxError::Refused(format!(
                     "{} can't be a workspace: it holds the agent's own {}",

@@ -97,7 +97,9 @@ pub struct SandboxConfig {
     pub resources: Resources,
     /// The agent's own files and folders, which no child may write.
     pub own: Vec<PathBuf>,
-    /// What no child may read: paths, with `*` and `?` inside a name. Default: [`hidden::patterns`].
+    /// The agent's own files and folders, which no child may read or write, such as its keys.
+    pub own_secrets: Vec<PathBuf>,
+    /// What no child below `full` may read: paths, with `*` and `?` inside a name. Default: [`hidden::patterns`].
     pub hidden: Vec<String>,
     /// The program that is executed as helper, and its first arguments.
     pub helper: Vec<String>,
@@ -114,6 +116,7 @@ impl Default for SandboxConfig {
             safe_user: "nobody".to_owned(),
             resources: Resources::default(),
             own: Vec::new(),
+            own_secrets: Vec::new(),
             hidden: hidden::patterns(),
             helper: vec!["/proc/self/exe".to_owned(), crate::HELPER_ARGUMENT.to_owned()],
             landlock_abi: None,

@@ -1,108 +1,39 @@
 //! Which paths no child reads, whoever owns them, and finding the ones that are there.
 
+use skill::secrets;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most paths that one pattern stands for.
 const MAX_MATCHES: usize = 4096;
 
-/// The built-in list. A child of class safe runs as an unprivileged user, so the file system's own permissions come
-/// first; this is for secrets that were left readable, and for children that run as the agent does.
-pub const SECRETS: &[&str] = &[
-    "/boot/grub/user.cfg",
-    "/etc/shadow*",
-    "/etc/gshadow*",
-    "/etc/security/opasswd",
-    "/etc/krb5.keytab",
-    "/etc/mysql/debian.cnf",
-    "/etc/ppp/*-secrets",
-    "/etc/rancher/k3s/k3s.yaml",
-    "/etc/ssh/ssh_host_*_key",
-    "/etc/ssl/private",
-    "/etc/letsencrypt/archive",
-    "/etc/letsencrypt/keys",
-    "/etc/letsencrypt/accounts",
-    "/etc/wireguard",
-    "/etc/ipsec.d/private",
-    "/etc/ipsec.secrets",
-    "/etc/swanctl/private",
-    "/etc/cryptsetup-keys.d",
-    "/etc/credstore",
-    "/etc/credstore.encrypted",
-    "/etc/NetworkManager/system-connections",
-    "/etc/kubernetes/*.conf",
-    "/etc/kubernetes/pki/*.key",
-    "/etc/steadyhand/keys",
-    "/proc/kcore",
-    "/sys/kernel/debug",
-    "/sys/kernel/tracing",
-    "/var/lib/systemd/random-seed",
-    "/var/lib/systemd/credential.secret",
-    "/var/lib/NetworkManager/secret_key",
-    "/var/lib/sss",
-    "/var/lib/samba/private",
-    "/var/lib/docker/swarm",
-    "/var/lib/kubelet/pods/*/volumes/kubernetes.io~secret",
-    "/var/lib/kubelet/pods/*/volumes/kubernetes.io~projected",
-    "/var/lib/kubelet/pki",
-    "/var/lib/rancher/k3s/server/cred",
-    "/var/lib/rancher/k3s/server/tls",
-    "/var/lib/tpm",
-    "/var/lib/private",
-    "/var/lib/steadyhand",
-    "/var/lib/steadyhand-edge",
-];
+/// Names of secrets beside those that [`secrets`] lists by whole path: keys of the host and of its users.
+const KEYS: &[&str] = &["/etc/ssh/ssh_host_*_key", "/etc/ipsec.secrets", "/var/lib/kubelet/pki"];
 
-/// Names in home directories (`/root`, `/home/*`) that hold secrets.
-pub const HOME_SECRETS: &[&str] = &[
-    ".ssh/id_*",
-    ".ssh/*_rsa",
-    ".ssh/*_ed25519",
-    ".ssh/*_ecdsa",
-    ".ssh/*.pem",
-    ".ssh/*.key",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".gcloud",
-    ".config/gcloud",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/chromium",
-    ".config/google-chrome",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".npmrc",
-    ".pypirc",
-    ".dockercfg",
-    ".vault-token",
-    ".s3cfg",
-    ".boto",
-    ".env",
-    ".envrc",
-    ".bash_history",
-    ".zsh_history",
-    ".sh_history",
-    ".ash_history",
-    ".python_history",
-    ".mysql_history",
-    ".psql_history",
-    ".rediscli_history",
-    ".local/share/fish/fish_history",
-];
+/// Where homes are.
+const HOMES: [&str; 2] = ["/root", "/home/*"];
 
-/// All patterns of the built-in list.
+/// Folders of a home that hold files by names that are secret anywhere.
+const HOME_FOLDERS: [&str; 3] = ["", "/.config", "/.local/share"];
+
+/// All patterns of the built-in list. A child of class safe runs as an unprivileged user, so the file system's own
+/// permissions come first; these are for secrets that were left readable, and for children that run as the agent does.
+/// Names that are secret anywhere are looked for in homes only, as a child's whole file system can't be searched first.
 pub fn patterns() -> Vec<String> {
-    let homes = HOME_SECRETS.iter().flat_map(|name| [format!("/root/{name}"), format!("/home/*/{name}")]);
-    SECRETS.iter().map(|path| (*path).to_owned()).chain(homes).collect()
+    // With copies that editors and tools leave beside them.
+    let files = secrets::FILES
+        .iter()
+        .map(|path| if path.starts_with("/proc/") { (*path).to_owned() } else { format!("{path}*") });
+    let folders = secrets::FOLDERS.iter().chain(KEYS).map(|path| (*path).to_owned());
+    let names = secrets::SECRET_FOLDERS.iter().chain(secrets::SECRET_NAMES);
+    let homes = HOMES.iter().flat_map(|home| {
+        let inside = names
+            .clone()
+            .flat_map(move |name| HOME_FOLDERS.iter().map(move |folder| format!("{home}{folder}/{name}")));
+        let keys = secrets::SECRET_ENDINGS.iter().map(move |ending| format!("{home}/.ssh/*{ending}"));
+        inside.chain(keys).chain([format!("{home}/.ssh/id_*"), format!("{home}/.ssh/*.pem")])
+    });
+    files.chain(folders).chain(homes).collect()
 }
 
 /// The paths below `root` that a pattern stands for and that are there. `*` and `?` match inside one name only.

@@ -7,7 +7,6 @@ use crate::spawn::{Ends, helper};
 use crate::spec::{By, Message, Spec, Stopped};
 use skill::sandbox::{Captured, Exit};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
@@ -56,7 +55,7 @@ pub(crate) async fn run(helper_words: &[String], job: Job) -> Result<Done, Sandb
         None => (None, None),
         Some(to) => {
             let (reader, writer) = tokio::net::unix::pipe::pipe()
-                .and_then(|(writer, reader)| Ok((reader, OwnedFd::from(writer.into_blocking_fd()?))))
+                .and_then(|(writer, reader)| Ok((reader, writer.into_blocking_fd()?)))
                 .map_err(step("the progress pipe"))?;
             (Some((reader, to)), Some(writer))
         }

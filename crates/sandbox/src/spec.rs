@@ -73,7 +73,7 @@ pub(crate) struct Spec {
     pub(crate) capabilities: Option<u64>,
     /// The agent's own files: never writable.
     pub(crate) own: Vec<PathBuf>,
-    /// Paths, with `*` and `?` inside a name, that are never readable.
+    /// Paths, with `*` and `?` inside a name, that are not readable.
     pub(crate) hidden: Vec<String>,
     pub(crate) private_tmp: PathBuf,
     pub(crate) limits: HeldLimits,

@@ -161,7 +161,7 @@ fn even_a_full_child_can_not_change_or_read_the_agents_own_files() {
     fs::write(keys.join("key.pem"), "SECRET").unwrap();
     let children = Children::new(SandboxConfig {
         own: vec![binary.clone()],
-        hidden: vec![keys.display().to_string()],
+        own_secrets: vec![keys.clone()],
         ..config(Backend::Landlock)
     })
     .unwrap();

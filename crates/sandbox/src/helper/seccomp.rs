@@ -225,7 +225,7 @@ pub(crate) fn program(spec: &Spec) -> Vec<Instruction> {
         }
         // Files may be made there, but none that lends its owner's rights.
         Hold::Workspace | Hold::Full => {
-            let lends = (libc::S_ISUID | libc::S_ISGID) as u32;
+            let lends = libc::S_ISUID | libc::S_ISGID;
             for (number, index) in [
                 (libc::SYS_fchmod, 1),
                 (libc::SYS_fchmodat, 2),
