@@ -258,14 +258,22 @@ impl Children {
             })
             .collect();
         let unix_sockets = command.openings.iter().any(|opening| matches!(opening, Opening::Socket(_)));
-        if unix_sockets && network && hold != Hold::Full && self.abi < 6 {
+        // Only Landlock's mounts can hold the agent's own files against a child that may everything else.
+        let wrapped = !matches!(self.backend, Backend::Landlock | Backend::None);
+        if unix_sockets && network && hold != Hold::Full && (wrapped || self.abi < 6) {
             return Err(SandboxError::Refused(
-                "a socket and the network can't be opened together here: this kernel's Landlock (version 6 is needed) can't close abstract sockets"
+                "a socket and the network can't be opened together here: only Landlock from version 6 on closes abstract sockets while the network is open"
                     .to_owned(),
             ));
         }
-        // Only Landlock's mounts can hold the agent's own files against a child that may everything else.
-        let wrapped = !matches!(self.backend, Backend::Landlock | Backend::None);
+        if hold != Hold::Full
+            && let Some(closed) = command.openings.iter().find(|opening| !self.can_open(opening))
+        {
+            return Err(SandboxError::Refused(format!("{} can't open {closed:?}", self.backend)));
+        }
+        if self.backend == Backend::Docker && hold != Hold::Full && command.progress.is_some() {
+            return Err(SandboxError::Refused("a container has no descriptor 3 for progress".to_owned()));
+        }
         let may_hold_full =
             self.abi > 0 && (self.root || hold != Hold::Full || crate::Offers::look().user_namespaces);
         let by = if self.backend == Backend::None || (hold == Hold::Full && !may_hold_full) {
@@ -312,6 +320,7 @@ impl Children {
             limits,
             cgroup: group.map(|group| group.path().to_owned()),
             user_namespace: held && !self.root,
+            progress: command.progress.is_some(),
             empty_stdin: false,
             token: format!("{name} failed: "),
             by,

@@ -81,6 +81,8 @@ pub(crate) struct Spec {
     pub(crate) cgroup: Option<PathBuf>,
     /// Whether a user namespace lends what is needed to prepare.
     pub(crate) user_namespace: bool,
+    /// Whether descriptor 3 is the child's.
+    pub(crate) progress: bool,
     /// Whether standard input is to be `/dev/null`.
     pub(crate) empty_stdin: bool,
     /// Begins the line in which an inner stage says on standard error why it failed.

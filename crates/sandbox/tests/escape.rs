@@ -17,8 +17,8 @@ struct Victims {
 }
 
 impl Victims {
-    fn new() -> Self {
-        let folder = tempfile::tempdir_in("/tmp").unwrap();
+    fn new(below: &str) -> Self {
+        let folder = tempfile::tempdir_in(below).unwrap();
         let at = folder.path();
         let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         fs::write(at.join("file"), "as it was").unwrap();
@@ -73,10 +73,12 @@ impl Victims {
 
 /// Runs the attempts in a read-only child of an agent that is this user, and finds nothing changed.
 fn holds(backend: &str, abi: Option<u32>, user: Option<u32>) {
-    let victims = Victims::new();
+    // firejail replaces `/tmp` as a whole.
+    let below = if backend == "firejail" { "/srv" } else { "/tmp" };
+    let victims = Victims::new(below);
     let at = victims.folder.path();
     // Where an unprivileged agent can execute it, whatever the permissions above the build's folder.
-    let programs = tempfile::tempdir_in("/tmp").unwrap();
+    let programs = tempfile::tempdir_in(below).unwrap();
     fs::set_permissions(programs.path(), Permissions::from_mode(0o755)).unwrap();
     let helper = programs.path().join("helper");
     fs::copy(env!("CARGO_BIN_EXE_sandbox-helper"), &helper).unwrap();
@@ -135,13 +137,43 @@ fn nothing_gets_out_of_an_unprivileged_agents_child() {
     holds("landlock", None, root().then_some(65534));
 }
 
+/// Whether a program is there. `./x test` installs both, so that a machine without them is told of.
+fn installed(program: &str) -> bool {
+    let there = Path::new("/usr/bin").join(program).exists();
+    if !there {
+        eprintln!("NOT TESTED: {program} is not installed");
+    }
+    there
+}
+
+#[test]
+fn nothing_gets_out_of_bubblewrap() {
+    if installed("bwrap") {
+        holds("bubblewrap", None, None);
+    }
+}
+
+#[test]
+fn nothing_gets_out_of_an_unprivileged_agents_bubblewrap() {
+    if installed("bwrap") {
+        holds("bubblewrap", None, root().then_some(65534));
+    }
+}
+
+#[test]
+fn nothing_gets_out_of_firejail() {
+    if installed("firejail") {
+        holds("firejail", None, None);
+    }
+}
+
 #[test]
 fn without_a_sandbox_the_attempts_do_get_through() {
     // Only as a user who can do no harm.
     if !root() {
         return;
     }
-    let victims = Victims::new();
+    let victims = Victims::new("/tmp");
     let before = victims.state();
     let private = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(private.path(), Permissions::from_mode(0o777)).unwrap();
@@ -167,7 +199,7 @@ fn without_a_sandbox_the_attempts_do_get_through() {
 
 #[test]
 fn an_opened_socket_is_the_only_one() {
-    let victims = Victims::new();
+    let victims = Victims::new("/tmp");
     let at = victims.folder.path().display();
     let connect = |path: &str| {
         format!(

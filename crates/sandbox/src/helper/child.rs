@@ -42,7 +42,10 @@ pub(crate) fn become_program(spec: &Spec) -> Result<Infallible, SandboxError> {
 fn drop_rights(spec: &Spec) -> Result<(), SandboxError> {
     let Some(kept) = spec.capabilities else { return Ok(()) };
     let step = SandboxError::step("capabilities can't be dropped");
-    for capability in (0..64).filter(|number| kept & (1 << number) == 0) {
+    // Without any, others can't be taken from the bounding set, and can't be gained either.
+    let none = fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| status.lines().any(|line| line == "CapPrm:\t0000000000000000"));
+    for capability in (0..if none { 0 } else { 64 }).filter(|number| kept & (1 << number) == 0) {
         if sys::in_bounding_set(capability) {
             sys::prctl(libc::PR_CAPBSET_DROP, capability.into())
                 .map_err(SandboxError::step("the capability bounding set can't be emptied"))?;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
 /// What stays of `/run`: files that programs read, no sockets.
-const KEPT_OF_RUN: &[&str] = &[
+pub(crate) const KEPT_OF_RUN: &[&str] = &[
     "/run/utmp",
     "/run/log/journal",
     "/run/systemd/system",
@@ -167,7 +167,7 @@ fn prepare_full(spec: &Spec) -> Result<(), SandboxError> {
 }
 
 /// The paths that the patterns match, resolved, but those which `opened` names.
-fn secrets(patterns: &[String], opened: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn secrets(patterns: &[String], opened: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     for path in patterns.iter().flat_map(|pattern| hidden::expand(Path::new("/"), pattern)) {
         if let Ok(path) = fs::canonicalize(path)

@@ -62,7 +62,12 @@ pub(crate) fn inner() -> u8 {
             let null = File::open("/dev/null").map_err(SandboxError::step("/dev/null"))?;
             sys::duplicate_onto(null.as_fd(), 0).map_err(SandboxError::step("standard input"))?;
         }
-        sys::close_on_exec_from(3).map_err(SandboxError::step("descriptors"))?;
+        let first_closed = if spec.progress { 4 } else { 3 };
+        sys::close_on_exec_from(first_closed).map_err(SandboxError::step("descriptors"))?;
+        if let Some(identity) = &spec.identity {
+            std::os::unix::fs::chown(&spec.private_tmp, Some(identity.uid), Some(identity.gid))
+                .map_err(SandboxError::step(spec.private_tmp.display()))?;
+        }
         child::become_program(&spec)
     };
     match become_it() {
@@ -91,6 +96,8 @@ fn supervise(control: &UnixStream, progress: Option<OwnedFd>) -> Result<(), Sand
     rustix::process::umask(Mode::from_raw_mode(0o022));
     rustix::process::setsid().map_err(|error| SandboxError::step("a session")(error.into()))?;
     sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).map_err(SandboxError::step("to be reaper"))?;
+    // Whoever watches must not wait for those who are watched. Not everybody may be less nice.
+    let _may_not = sys::be_nice(-10);
     let spec = read_spec(control)?;
     let weaker = join_cgroup(&spec)?;
     if spec.by == By::Landlock {
@@ -138,8 +145,6 @@ fn join_cgroup(spec: &Spec) -> Result<Vec<String>, SandboxError> {
         fs::write(&path, "0").map_err(SandboxError::step(path.display()))?;
         return Ok(Vec::new());
     }
-    // The agent may be less nice than others; a child of it never is.
-    sys::be_nice(10).map_err(SandboxError::step("its priority"))?;
     Ok(vec![format!(
         "no cgroup could be made: memory, processes and CPU time are counted every {TICK_MS} ms, and the share of the CPU is held by priority and CPU time only"
     )])
@@ -184,6 +189,9 @@ fn first(spec: &Spec, progress: Option<OwnedFd>, problems: OwnedFd, status: Owne
     let started = (|| {
         sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as _)
             .map_err(SandboxError::step("the end with the helper"))?;
+        // A cgroup shares the CPU out; without one, a child gives way to everything else.
+        let nice = if spec.cgroup.is_some() { 0 } else { 10 };
+        sys::be_nice(nice).map_err(SandboxError::step("its priority"))?;
         // A session of its own, so that its process groups hold nothing else. Orphans come here, to be counted.
         rustix::process::setsid().map_err(|error| SandboxError::step("a session")(error.into()))?;
         sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).map_err(SandboxError::step("to be reaper"))?;

@@ -84,7 +84,16 @@ def inherited_descriptors():
 
 
 def user_namespace():
-    syscall(272, 0x10000000)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            syscall(272, 0x10000000)
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    if status != 0:
+        raise OSError(errno.EPERM, "refused")
 
 
 def clone_user_namespace():
