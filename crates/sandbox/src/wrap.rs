@@ -166,7 +166,8 @@ fn firejail(spec: &Spec, place: &Place, more: &[String]) -> Vec<String> {
     let mut words = Words::default();
     words.add(["--quiet", "--noprofile", "--deterministic-exit-code", "--deterministic-shutdown"]);
     words.add(["--keep-fd=3", "--ipc-namespace", "--private-dev", "--private-tmp", "--read-only=/"]);
-    words.add(["--read-write=/tmp"]);
+    // These are firejail's own, fresh for each child; one place to write is enough.
+    words.add(["--read-only=/var/tmp", "--read-only=/dev/shm", "--read-write=/tmp"]);
     for root in &spec.write {
         words.add([&format!("--read-write={}", root.display())]);
     }

@@ -232,7 +232,8 @@ attempt("clock", lambda: syscall(227, 0, ctypes.create_string_buffer(struct.pack
 attempt("host name", lambda: syscall(170, b"changed", 7))
 attempt("kernel setting", lambda: write("/proc/sys/kernel/domainname"))
 attempt("shared memory folder", lambda: write("/dev/shm/steadyhand-escape", os.O_WRONLY | os.O_CREAT))
-attempt("temporary folder", lambda: write("/tmp/steadyhand-escape", os.O_WRONLY | os.O_CREAT))
+if TMP != "/tmp":
+    attempt("temporary folder", lambda: write("/tmp/steadyhand-escape", os.O_WRONLY | os.O_CREAT))
 attempt("socket", lambda: connect(VICTIMS + "/stream"))
 attempt("abstract socket", lambda: connect("\0steadyhand-escape-" + str(PARENT)))
 attempt("datagrams from a pair", datagram_pair)
