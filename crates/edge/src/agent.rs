@@ -8,13 +8,14 @@ use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
 use admission::{Admission, EvidenceVerifier, Limits, LocalRoot, Parts};
+use arc_swap::ArcSwap;
 use model::Clock;
 use proto::MAX_MESSAGE_BYTES;
 use proto::v1::DescribeResponse;
 use proto::v1::edge_server::EdgeServer;
 use sandbox::Children;
 use skill::sandbox::{NoChildren, Sandbox};
-use skill::{Catalogue, Host};
+use skill::Host;
 use skills::{RealHost, RealHostConfig, Registry};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,10 +111,11 @@ impl Options {
     /// The door and what runs behind it.
     pub(crate) fn runner(&self) -> Result<Runner, EdgeError> {
         let host = self.host();
-        let catalogue = Catalogue::new(self.registry.iter().map(|skill| Arc::clone(skill.capability())))?;
-        let (registry, machine) = (self.registry.clone(), Arc::clone(&host));
+        let catalogue = self.registry.catalogue()?;
+        let registry = Arc::new(ArcSwap::from_pointee(self.registry.clone()));
+        let (known, machine) = (Arc::clone(&registry), Arc::clone(&host));
         let unmet = Arc::new(move |key: &str| {
-            registry.get(key).map(|skill| skill.unmet(machine.as_ref())).unwrap_or_default()
+            known.load().get(key).map(|skill| skill.unmet(machine.as_ref())).unwrap_or_default()
         });
         let limits = Limits {
             max_running: self.config.limits.max_running,
@@ -127,7 +129,7 @@ impl Options {
             ..Parts::new(catalogue, unmet, limits)
         };
         let sandbox = Arc::clone(&self.sandbox);
-        Ok(Runner::new(Admission::of(parts), self.registry.clone(), host, sandbox))
+        Ok(Runner::new(Admission::of(parts), registry, host, sandbox))
     }
 }
 

@@ -22,7 +22,7 @@ mod service_status;
 mod support;
 mod tail_file;
 
-pub use support::any_skill::AnySkill;
+pub use admission::AnySkill;
 pub use support::machine::sampler::{LoadSample, LoadSampler};
 pub use support::real_host::{RealHost, RealHostConfig};
 pub use support::registry::{Registered, Registry};
@@ -52,7 +52,7 @@ pub static ALL: &[&dyn AnySkill] = &[
 
 /// What the built-in skills are, in the order of [`ALL`]: for the manager's catalogue.
 pub fn capabilities() -> Vec<Arc<Capability>> {
-    ALL.iter().map(|skill| Arc::new(skill.capability())).collect()
+    ALL.iter().map(|skill| skill.capability()).collect()
 }
 
 #[cfg(test)]
@@ -70,13 +70,13 @@ mod tests {
             .map(|path| path.file_stem().unwrap().display().to_string())
             .filter(|stem| stem != "lib")
             .collect();
-        let registered: BTreeSet<String> = ALL.iter().map(|skill| skill.metadata().key.to_owned()).collect();
+        let registered: BTreeSet<String> = ALL.iter().map(|skill| skill.key().to_owned()).collect();
         assert_eq!(files, registered, "add the file's two lines to lib.rs");
     }
 
     #[test]
     fn the_list_is_in_alphabetical_order() {
-        assert!(ALL.is_sorted_by_key(|skill| skill.metadata().key));
+        assert!(ALL.is_sorted_by_key(|skill| skill.key()));
     }
 
     #[test]

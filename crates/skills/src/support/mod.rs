@@ -1,6 +1,5 @@
 //! What several skills share.
 
-pub(crate) mod any_skill;
 pub(crate) mod child;
 pub(crate) mod errors;
 pub(crate) mod files;

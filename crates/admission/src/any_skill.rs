@@ -1,24 +1,22 @@
-//! One shape for all skills, and the only way to a body.
+//! One shape for all skills, builtin or from a pack, and the only way to a body.
 
-use admission::AcceptedCall;
+use crate::AcceptedCall;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use skill::{Capability, Host, Metadata, Skill, SkillContext, SkillError, SkillErrorKind};
+use skill::{Capability, Host, Skill, SkillContext, SkillError, SkillErrorKind};
+use std::sync::Arc;
 
 /// A skill with its types taken away, so that many fit one list.
 pub trait AnySkill: Send + Sync {
-    /// What it says of itself.
-    fn metadata(&self) -> &'static Metadata;
+    /// Its key.
+    fn key(&self) -> &str;
 
     /// Its entry for a catalogue.
-    fn capability(&self) -> Capability;
+    fn capability(&self) -> Arc<Capability>;
 
     /// What this host lacks for it, in words. Empty: it can run here.
-    fn unmet(&self, host: &dyn Host) -> Vec<String> {
-        let needs = self.metadata().prerequisites.iter();
-        needs.filter(|need| !host.meets(**need)).map(|need| need.describe()).collect()
-    }
+    fn unmet(&self, host: &dyn Host) -> Vec<String>;
 
     /// Runs the body for a call that admission has accepted. Dropping the future stops it.
     fn run<'a>(
@@ -29,12 +27,17 @@ pub trait AnySkill: Send + Sync {
 }
 
 impl<S: Skill> AnySkill for S {
-    fn metadata(&self) -> &'static Metadata {
-        &S::METADATA
+    fn key(&self) -> &str {
+        S::METADATA.key
     }
 
-    fn capability(&self) -> Capability {
-        Capability::of_skill::<S>()
+    fn capability(&self) -> Arc<Capability> {
+        Arc::new(Capability::of_skill::<S>())
+    }
+
+    fn unmet(&self, host: &dyn Host) -> Vec<String> {
+        let needs = S::METADATA.prerequisites.iter();
+        needs.filter(|need| !host.meets(**need)).map(|need| need.describe()).collect()
     }
 
     fn run<'a>(
@@ -44,10 +47,7 @@ impl<S: Skill> AnySkill for S {
     ) -> BoxFuture<'a, Result<Value, SkillError>> {
         async move {
             let key = S::METADATA.key;
-            if call.skill() != key {
-                let message = format!("the call was accepted for `{}`, not for `{key}`", call.skill());
-                return Err(SkillError::new(SkillErrorKind::Refused, message));
-            }
+            call.check_skill(key)?;
             let params: S::Params = serde_json::from_value(call.args().clone()).map_err(|error| {
                 SkillError::new(SkillErrorKind::Invalid, format!("arguments of `{key}`: {error}"))
             })?;
