@@ -20,6 +20,8 @@ const MAX_PACKS: usize = 64;
 pub struct LoadRules {
     /// Each directory in them is a pack. One that isn't there has none.
     pub dirs: Vec<PathBuf>,
+    /// Only this one of them; `None`: every one.
+    pub only: Option<PathBuf>,
     /// Where the copies are kept from which packs run. Nobody but the agent may write there.
     pub keep: PathBuf,
     /// The class of a skill whose manifest doesn't say.
@@ -40,6 +42,7 @@ impl LoadRules {
         let own = rustix::process::geteuid().as_raw();
         Self {
             dirs,
+            only: None,
             keep,
             default_class: Class::Dangerous,
             network: true,
@@ -165,6 +168,7 @@ fn places(rules: &LoadRules, broken_ones: &mut Vec<BrokenPack>) -> Vec<PathBuf> 
         let mut found: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.is_dir() && !is_hidden(path))
+            .filter(|path| rules.only.as_ref().is_none_or(|only| only == path))
             .collect();
         found.sort();
         places.extend(found);
@@ -184,7 +188,10 @@ fn load_one(
     // The one that it leads to, if the pack itself is a link.
     let found =
         place.canonicalize().map_err(|error| Problem::new(Fault::NotReadable, "", error.to_string()))?;
+    // Where it lies, so that what is wrong is told by the name that its author knows, and nothing broken is copied.
+    check_entry(&found, &Manifest::parse(&read_manifest(&found)?)?.entry)?;
     let (digest, copy) = keep(&found, rules, before)?;
+    // From here on only the copy counts.
     let manifest = Manifest::parse(&read_manifest(&copy)?)?;
     check_entry(&copy, &manifest.entry)?;
     check_default(&manifest, rules.default_class)?;

@@ -31,6 +31,32 @@ pub struct Manifest {
     pub limits: LimitsManifest,
 }
 
+impl Manifest {
+    /// What its skills may reach, in words, for whoever decides whether to let it run.
+    pub fn reach(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for skill in &self.skills {
+            let SandboxManifest { network, write_paths, read_paths, sockets } = &skill.sandbox;
+            let places = |paths: &BTreeSet<PathBuf>| {
+                paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+            };
+            let key = &skill.key;
+            if skill.sandbox.is_full() {
+                words.push(format!("{key}: everything that the agent may"));
+                continue;
+            }
+            words.extend(network.then(|| format!("{key}: the network")));
+            for (what, paths) in [("writes in", write_paths), ("reads", read_paths), ("talks to", sockets)] {
+                words.extend((!paths.is_empty()).then(|| format!("{key}: {what} {}", places(paths))));
+            }
+        }
+        if !self.env_allow.is_empty() {
+            words.push(format!("from the agent's environment: {}", self.env_allow.join(", ")));
+        }
+        words
+    }
+}
+
 /// One skill of a pack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillManifest {
