@@ -3,6 +3,7 @@
 use crate::boot::HostFacts;
 use crate::describe::Descriptions;
 use crate::execute::Runner;
+use crate::packs::{self, Packs};
 use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
@@ -147,12 +148,18 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     dial.settings = options.tunnel.clone();
     let durable = DurableState::load(options.dir.clone())?;
     let runner = Arc::new(options.runner()?);
+    packs::sweep_local(&options.dir);
+    let packs = Arc::new(Packs::new(&options));
+    // Watched first, so that nothing happens between the loading and the watching.
+    let watch = packs::watch(&packs);
+    packs::put_in_place(&packs, &runner).await;
     runner.admission().freeze(durable.get().frozen);
     let facts = HostFacts::read(runner.host());
     let instance_id = uuid::Uuid::new_v4().to_string();
     tracing::info!(edge.id = %identity.current().edge(), manager = %dial.address, instance = instance_id, "edge starts");
     let agent = Arc::new(Agent {
         descriptions: Descriptions::new(facts, instance_id),
+        packs,
         runner,
         durable: Arc::new(durable),
         identity,
@@ -161,6 +168,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
         clock: options.clock,
         waits: (options.config.tunnel.reconnect_min, options.config.tunnel.reconnect_max),
     });
+    let following = packs::follow(watch, Arc::clone(&agent.packs), Arc::clone(&agent.runner));
+    let _following = AbortOnDropHandle::new(tokio::spawn(following));
     shutdown.run_until_cancelled(Arc::clone(&agent).stay_connected()).await;
     agent.note(ConnectionPhase::Ended, "the edge was stopped".to_owned()).await;
     tracing::info!("edge stops");
@@ -173,6 +182,7 @@ pub(crate) struct Agent {
     pub(crate) runner: Arc<Runner>,
     pub(crate) identity: Identity,
     descriptions: Descriptions,
+    packs: Arc<Packs>,
     durable: Arc<DurableState>,
     dial: DialConfig,
     dir: DataDir,
@@ -190,11 +200,14 @@ struct Serving {
 
 impl Agent {
     pub(crate) fn describe(&self) -> DescribeResponse {
-        self.descriptions.describe(&self.runner, self.durable.get())
+        let (revision, packs) = (self.revision(), packs::descriptions(&self.packs.loaded()));
+        let said = self.descriptions.describe(&self.runner, self.durable.get());
+        DescribeResponse { packs, revision, ..said }
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.descriptions.revision(&self.runner, self.durable.get())
+        // Both only rise.
+        self.packs.generation() + self.descriptions.revision(&self.runner, self.durable.get())
     }
 
     /// Changes the durable state before the manager is answered.

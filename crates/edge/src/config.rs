@@ -1,9 +1,12 @@
 //! The configuration file. The comments here are its manual.
 
 use crate::EdgeError;
+use model::Class;
+use packs::LoadRules;
 use sandbox::{Backend, Resources, SandboxConfig};
 use serde::{Deserialize, Serialize};
 use skill::{AddressRules, FileRules, Network};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +32,9 @@ pub struct EdgeConfig {
     /// How child processes are held.
     #[serde(default)]
     pub security: SecurityConfig,
+    /// Which packs are loaded, and what they may.
+    #[serde(default)]
+    pub packs: PacksConfig,
     /// What is logged.
     #[serde(default)]
     pub log: LogConfig,
@@ -192,6 +198,47 @@ impl SecurityConfig {
     }
 }
 
+/// Which packs are loaded, and what they may.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PacksConfig {
+    /// Each directory in these is a pack. Default: `/usr/lib/steadyhand/packs` and `/etc/steadyhand/packs`.
+    pub dirs: Vec<PathBuf>,
+    /// The class of a skill whose manifest names none. Default: `dangerous`.
+    pub default_class: Class,
+    /// Whether packs may use the network. Default: true; each one says in its manifest whether it wants to.
+    pub network: bool,
+    /// Packs may write only below these. Default: wherever their manifests say.
+    pub write_roots: Vec<PathBuf>,
+}
+
+impl Default for PacksConfig {
+    fn default() -> Self {
+        Self {
+            dirs: vec!["/usr/lib/steadyhand/packs".into(), "/etc/steadyhand/packs".into()],
+            default_class: Class::Dangerous,
+            network: true,
+            write_roots: Vec::new(),
+        }
+    }
+}
+
+impl PacksConfig {
+    /// The rules by which packs are loaded; their copies are kept in `keep`.
+    pub(crate) fn rules(&self, keep: PathBuf) -> LoadRules {
+        // A manifest names the variables that it wants; a value that is no text can be none of them.
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        LoadRules {
+            default_class: self.default_class,
+            network: self.network,
+            write_roots: self.write_roots.clone(),
+            environment: packs::Environment(std::env::vars_os().filter_map(text).collect()),
+            ..LoadRules::new(self.dirs.clone(), keep)
+        }
+    }
+}
+
 /// What is logged, to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -291,12 +338,17 @@ impl EdgeConfig {
                 }
             }
         }
-        for (key, folders) in [("roots", &self.files.roots), ("denied", &self.files.denied)] {
+        for (key, folders) in [
+            ("files.roots", &self.files.roots),
+            ("files.denied", &self.files.denied),
+            ("packs.dirs", &self.packs.dirs),
+            ("packs.write_roots", &self.packs.write_roots),
+        ] {
             problems.extend(
                 folders
                     .iter()
                     .filter(|folder| !folder.is_absolute())
-                    .map(|folder| format!("files.{key}: {} must begin with /", folder.display())),
+                    .map(|folder| format!("{key}: {} must begin with /", folder.display())),
             );
         }
         problems

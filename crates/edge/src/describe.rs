@@ -102,6 +102,7 @@ impl Descriptions {
             frozen: changing.frozen,
             notes,
             revision,
+            packs: Vec::new(),
         }
     }
 }

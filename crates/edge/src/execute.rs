@@ -9,7 +9,7 @@ use model::{CallId, CallState, Class, Origin};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
 use serde_json::Value;
 use skill::sandbox::Sandbox;
-use skill::{Host, SkillContext, SkillError, SkillErrorKind};
+use skill::{DuplicateKey, Host, SkillContext, SkillError, SkillErrorKind};
 use skills::Registry;
 use std::any::Any;
 use std::collections::HashMap;
@@ -63,6 +63,15 @@ impl Runner {
     /// The skills as they are now.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
+    }
+
+    /// Puts other skills in place. Calls that run keep theirs.
+    pub(crate) fn replace_registry(&self, registry: Registry) -> Result<(), DuplicateKey> {
+        let catalogue = registry.catalogue()?;
+        // Whoever was accepted for a new skill finds its body.
+        self.registry.store(Arc::new(registry));
+        self.admission.replace_catalogue(catalogue);
+        Ok(())
     }
 
     pub(crate) fn host(&self) -> &dyn Host {

@@ -22,6 +22,9 @@ use tokio::time::Instant;
 /// nothing.
 const DEFAULT_STDOUT_BYTES: u32 = 1024 * 1024;
 
+/// Lines of progress that wait to be read.
+const PROGRESS_LINES: usize = 16;
+
 /// How much of standard error is kept.
 const STDERR_BYTES: usize = 64 * 1024;
 
@@ -247,8 +250,17 @@ impl AnySkill for PackSkill {
                 class: call.class(),
                 time_left: call.deadline().saturating_duration_since(Instant::now()),
             };
-            let command = self.command(&request, cx.host.as_ref(), cx.sandbox.holds_read_only(), None);
-            self.answer(&cx.sandbox.run(command).await?)
+            let (progress, mut lines) = mpsc::channel(PROGRESS_LINES);
+            let holds = cx.sandbox.holds_read_only();
+            let command = self.command(&request, cx.host.as_ref(), holds, Some(progress));
+            let follow = async {
+                while let Some(line) = lines.recv().await {
+                    tracing::debug!(call.id = %cx.call_id, skill = self.key(), line, "progress");
+                }
+            };
+            // The lines end with the child.
+            let (ended, ()) = tokio::join!(cx.sandbox.run(command), follow);
+            self.answer(&ended?)
         }
         .boxed()
     }
