@@ -190,6 +190,10 @@ impl PackSkill {
                     format!("`{key}` was stopped after {seconds:.1} s, when its time was up"),
                 )
             }
+            Exit::Processes => (
+                SkillErrorKind::Failed,
+                format!("`{key}` wanted more processes than it may have and was stopped"),
+            ),
             Exit::CpuTime => {
                 (SkillErrorKind::Failed, format!("`{key}` used up its CPU time and was stopped"))
             }
