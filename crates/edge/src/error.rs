@@ -57,7 +57,7 @@ pub enum EdgeError {
         path: PathBuf,
     },
     /// The sandbox for child processes can't be used as configured.
-    #[error("{0}")]
+    #[error(transparent)]
     Sandbox(#[from] sandbox::SandboxError),
     /// What was named is no pack that can run.
     #[error("{path}: {problem}")]
