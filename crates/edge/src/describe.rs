@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// What may change while the edge runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Changing {
-    skills: Vec<(String, Vec<String>)>,
+    unmet: Vec<Vec<String>>,
     systemd: bool,
     journal: bool,
     frozen: bool,
@@ -33,11 +33,7 @@ impl Descriptions {
     fn look(&self, runner: &Runner, durable: Durable) -> (u64, Changing) {
         let host = runner.host();
         let now = Changing {
-            skills: runner
-                .registry()
-                .iter()
-                .map(|skill| (skill.capability().hash().to_owned(), skill.unmet(host)))
-                .collect(),
+            unmet: runner.registry().iter().map(|skill| skill.unmet(host)).collect(),
             systemd: host.meets(Prerequisite::Systemd),
             journal: host.meets(Prerequisite::Journal),
             frozen: durable.frozen,
@@ -64,8 +60,8 @@ impl Descriptions {
         let skills = runner
             .registry()
             .iter()
-            .zip(changing.skills)
-            .map(|(skill, (_, unmet))| {
+            .zip(changing.unmet)
+            .map(|(skill, unmet)| {
                 let definition = skill.capability().definition();
                 SkillDescription {
                     key: definition.key.clone(),
@@ -102,7 +98,6 @@ impl Descriptions {
             frozen: changing.frozen,
             notes,
             revision,
-            packs: Vec::new(),
         }
     }
 }

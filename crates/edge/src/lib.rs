@@ -6,7 +6,6 @@
 //! | `/etc/steadyhand/edge.toml` | configuration, [`EdgeConfig`] |
 //! | `<dir>/identity.pem` | key, certificate and authority, 0600 |
 //! | `<dir>/state.json` | epoch and the like, kept durably before the manager is answered |
-//! | `<dir>/packs/` | copies of packs, each under its digest; packs run from here |
 //! | `<dir>/connection.json` | how the last connection went, for `doctor` |
 //! | `<dir>/lock` | held while an edge runs, so that a second one doesn't start |
 
@@ -21,16 +20,15 @@ mod execute;
 mod files;
 mod load;
 pub mod local;
-mod pack_watch;
-pub mod packs;
+mod own;
 mod renew;
 mod service;
 mod state;
 
 pub use agent::{Options, run};
 pub use config::{
-    EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, PacksConfig, ProbesConfig, ResourcesSection,
-    SandboxSection, SecurityConfig, TunnelConfig,
+    ChangesConfig, EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, ProbesConfig,
+    ResourcesSection, SandboxSection, SecurityConfig, SkillsConfig, ToolSet, TunnelConfig,
 };
 pub use enroll::enroll;
 pub use error::EdgeError;
