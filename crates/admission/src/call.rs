@@ -3,7 +3,7 @@
 use crate::Evidence;
 use model::{CallId, Class, Origin};
 use serde_json::Value;
-use skill::Capability;
+use skill::{Capability, SkillError, SkillErrorKind};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +51,24 @@ impl AcceptedCall {
     /// Key of the skill.
     pub fn skill(&self) -> &str {
         &self.capability.definition().key
+    }
+
+    /// [`Capability::hash`] of what was accepted.
+    pub fn definition_hash(&self) -> &str {
+        self.capability.hash()
+    }
+
+    /// Sees to it that the call comes to the skill that it was accepted for.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it was accepted for another one.
+    pub fn check_skill(&self, key: &str) -> Result<(), SkillError> {
+        if self.skill() == key {
+            return Ok(());
+        }
+        let message = format!("the call was accepted for `{}`, not for `{key}`", self.skill());
+        Err(SkillError::new(SkillErrorKind::Refused, message))
     }
 
     /// The arguments, which fit the skill's schema.

@@ -8,7 +8,7 @@ use model::{CallId, CallState, Class, Scope};
 use skill::{Capability, Catalogue, SkillErrorKind};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -46,7 +46,7 @@ pub struct Admission {
 }
 
 struct Inner {
-    catalogue: Catalogue,
+    catalogue: RwLock<Arc<Catalogue>>,
     unmet: Unmet,
     limits: Limits,
     verifier: Arc<dyn EvidenceVerifier>,
@@ -101,6 +101,7 @@ impl Admission {
         let journal = Journal::new(limits.max_remembered, limits.max_result_bytes);
         let state = Mutex::new(State { journal, running: 0 });
         let frozen = AtomicBool::new(false);
+        let catalogue = RwLock::new(Arc::new(catalogue));
         Self { inner: Arc::new(Inner { catalogue, unmet, limits, verifier, holds_read_only, frozen, state }) }
     }
 
@@ -112,8 +113,13 @@ impl Admission {
     }
 
     /// The skills behind the door.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.inner.catalogue
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.inner.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other skills behind the door. Calls that were accepted before keep theirs.
+    pub fn replace_catalogue(&self, catalogue: Catalogue) {
+        *self.inner.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 
     /// Stops or allows mutating and dangerous calls.
@@ -144,7 +150,8 @@ impl Admission {
     pub fn accept(&self, request: Request) -> Result<(AcceptedCall, Ticket), Refusal> {
         let inner = &self.inner;
         let refuse = |kind, class, reason: String| Err(Refusal { kind, reason, class });
-        let Some(capability) = inner.catalogue.get(Scope::Host, &request.skill) else {
+        let catalogue = self.catalogue();
+        let Some(capability) = catalogue.get(Scope::Host, &request.skill) else {
             let reason = format!("this edge has no skill `{}`", request.skill);
             return refuse(RefusalKind::UnknownSkill, None, reason);
         };

@@ -4,11 +4,13 @@
 //! arguments, its class, the evidence, and whether this call was here before. It trusts nothing that the manager says
 //! about harmlessness, and it never runs one call id twice.
 
+mod any_skill;
 mod call;
 mod door;
 mod evidence;
 mod journal;
 
+pub use any_skill::AnySkill;
 pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
 pub use door::{Admission, Limits, Parts, Ticket, Unmet};
 pub use evidence::{Evidence, EvidenceVerifier, LocalRoot};

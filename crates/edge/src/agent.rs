@@ -3,19 +3,20 @@
 use crate::boot::HostFacts;
 use crate::describe::Descriptions;
 use crate::execute::Runner;
-use crate::own::OwnPlaces;
+use crate::packs::{self, Packs};
 use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
 use admission::{Admission, EvidenceVerifier, Limits, LocalRoot, Parts};
+use arc_swap::ArcSwap;
 use model::Clock;
 use proto::MAX_MESSAGE_BYTES;
 use proto::v1::DescribeResponse;
 use proto::v1::edge_server::EdgeServer;
 use sandbox::Children;
+use skill::Host;
 use skill::sandbox::{NoChildren, Sandbox};
-use skill::{Catalogue, Host};
 use skills::{RealHost, RealHostConfig, Registry};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,10 +62,10 @@ impl Options {
     /// An edge with the built-in skills on this machine.
     pub fn new(config: EdgeConfig, config_path: PathBuf, dir: DataDir) -> Self {
         Self {
-            registry: config.skills.tools.registry(),
             config,
             config_path,
             dir,
+            registry: Registry::builtin(),
             clock: Arc::new(model::SystemClock),
             sandbox: Arc::new(NoChildren),
             tunnel: tunnel::Settings::default(),
@@ -103,7 +104,6 @@ impl Options {
         let config = RealHostConfig {
             files: self.config.file_rules(own),
             addresses: self.config.address_rules(),
-            changes: self.config.change_rules(OwnPlaces::find(&self.dir, &self.config_path)),
             ..RealHostConfig::default()
         };
         Arc::new(RealHost::new(config, Arc::clone(&self.clock)))
@@ -112,10 +112,11 @@ impl Options {
     /// The door and what runs behind it.
     pub(crate) fn runner(&self) -> Result<Runner, EdgeError> {
         let host = self.host();
-        let catalogue = Catalogue::new(self.registry.iter().map(|skill| Arc::clone(skill.capability())))?;
-        let (registry, machine) = (self.registry.clone(), Arc::clone(&host));
+        let catalogue = self.registry.catalogue()?;
+        let registry = Arc::new(ArcSwap::from_pointee(self.registry.clone()));
+        let (known, machine) = (Arc::clone(&registry), Arc::clone(&host));
         let unmet = Arc::new(move |key: &str| {
-            registry.get(key).map(|skill| skill.unmet(machine.as_ref())).unwrap_or_default()
+            known.load().get(key).map(|skill| skill.unmet(machine.as_ref())).unwrap_or_default()
         });
         let limits = Limits {
             max_running: self.config.limits.max_running,
@@ -129,7 +130,7 @@ impl Options {
             ..Parts::new(catalogue, unmet, limits)
         };
         let sandbox = Arc::clone(&self.sandbox);
-        Ok(Runner::new(Admission::of(parts), self.registry.clone(), host, sandbox))
+        Ok(Runner::new(Admission::of(parts), registry, host, sandbox))
     }
 }
 
@@ -147,12 +148,18 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     dial.settings = options.tunnel.clone();
     let durable = DurableState::load(options.dir.clone())?;
     let runner = Arc::new(options.runner()?);
+    packs::sweep_local(&options.dir);
+    let packs = Arc::new(Packs::new(&options));
+    // Watched first, so that nothing happens between the loading and the watching.
+    let watch = packs::watch(&packs);
+    packs::put_in_place(&packs, &runner).await;
     runner.admission().freeze(durable.get().frozen);
     let facts = HostFacts::read(runner.host());
     let instance_id = uuid::Uuid::new_v4().to_string();
     tracing::info!(edge.id = %identity.current().edge(), manager = %dial.address, instance = instance_id, "edge starts");
     let agent = Arc::new(Agent {
         descriptions: Descriptions::new(facts, instance_id),
+        packs,
         runner,
         durable: Arc::new(durable),
         identity,
@@ -161,6 +168,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
         clock: options.clock,
         waits: (options.config.tunnel.reconnect_min, options.config.tunnel.reconnect_max),
     });
+    let following = packs::follow(watch, Arc::clone(&agent.packs), Arc::clone(&agent.runner));
+    let _following = AbortOnDropHandle::new(tokio::spawn(following));
     shutdown.run_until_cancelled(Arc::clone(&agent).stay_connected()).await;
     agent.note(ConnectionPhase::Ended, "the edge was stopped".to_owned()).await;
     tracing::info!("edge stops");
@@ -173,6 +182,7 @@ pub(crate) struct Agent {
     pub(crate) runner: Arc<Runner>,
     pub(crate) identity: Identity,
     descriptions: Descriptions,
+    packs: Arc<Packs>,
     durable: Arc<DurableState>,
     dial: DialConfig,
     dir: DataDir,
@@ -190,11 +200,14 @@ struct Serving {
 
 impl Agent {
     pub(crate) fn describe(&self) -> DescribeResponse {
-        self.descriptions.describe(&self.runner, self.durable.get())
+        let (revision, packs) = (self.revision(), packs::descriptions(&self.packs.loaded()));
+        let said = self.descriptions.describe(&self.runner, self.durable.get());
+        DescribeResponse { packs, revision, ..said }
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.descriptions.revision(&self.runner, self.durable.get())
+        // Both only rise.
+        self.packs.generation() + self.descriptions.revision(&self.runner, self.durable.get())
     }
 
     /// Changes the durable state before the manager is answered.

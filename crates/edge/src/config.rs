@@ -1,11 +1,12 @@
 //! The configuration file. The comments here are its manual.
 
 use crate::EdgeError;
-use crate::own::OwnPlaces;
+use model::Class;
+use packs::LoadRules;
 use sandbox::{Backend, Resources, SandboxConfig};
 use serde::{Deserialize, Serialize};
-use skill::{AddressRules, ChangeRules, FileRules, Network};
-use skills::Registry;
+use skill::{AddressRules, FileRules, Network};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,12 +32,9 @@ pub struct EdgeConfig {
     /// How child processes are held.
     #[serde(default)]
     pub security: SecurityConfig,
-    /// What skills may change.
+    /// Which packs are loaded, and what they may.
     #[serde(default)]
-    pub changes: ChangesConfig,
-    /// Which skills the edge has.
-    #[serde(default)]
-    pub skills: SkillsConfig,
+    pub packs: PacksConfig,
     /// What is logged.
     #[serde(default)]
     pub log: LogConfig,
@@ -200,50 +198,43 @@ impl SecurityConfig {
     }
 }
 
-/// What skills may change, once a call has been approved. The edge's own files, its own unit and the units that carry
-/// the whole system (D-Bus, the journal, everything that ends or suspends it) are always refused.
+/// Which packs are loaded, and what they may.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ChangesConfig {
-    /// Files may be written, removed and changed by git only below these folders, for example `/etc/nginx`. Default:
-    /// none.
+pub struct PacksConfig {
+    /// Each directory in these is a pack. Default: `/usr/lib/steadyhand/packs` and `/etc/steadyhand/packs`.
+    pub dirs: Vec<PathBuf>,
+    /// The class of a skill whose manifest names none. Default: `dangerous`.
+    pub default_class: Class,
+    /// Whether packs may use the network. Default: true; each one says in its manifest whether it wants to.
+    pub network: bool,
+    /// Packs may write only below these. Default: wherever their manifests say.
     pub write_roots: Vec<PathBuf>,
-    /// Units that may be restarted, reloaded, started and stopped, by whole name; `*` stands for any text. Default:
-    /// `["*.service"]`.
-    pub units: Vec<String>,
 }
 
-impl Default for ChangesConfig {
+impl Default for PacksConfig {
     fn default() -> Self {
-        Self { write_roots: Vec::new(), units: vec!["*.service".to_owned()] }
+        Self {
+            dirs: vec!["/usr/lib/steadyhand/packs".into(), "/etc/steadyhand/packs".into()],
+            default_class: Class::Dangerous,
+            network: true,
+            write_roots: Vec::new(),
+        }
     }
 }
 
-/// Which skills the edge has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SkillsConfig {
-    /// `all`, or `default`: only `bash`, `read_file` and `write_file`. Default: `all`.
-    pub tools: ToolSet,
-}
-
-/// A set of built-in skills.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolSet {
-    /// Every skill.
-    #[default]
-    All,
-    /// Those of a restricted agent.
-    Default,
-}
-
-impl ToolSet {
-    /// The skills.
-    pub fn registry(self) -> Registry {
-        match self {
-            Self::All => skills::all_tools(),
-            Self::Default => skills::default_tools(),
+impl PacksConfig {
+    /// The rules by which packs are loaded; their copies are kept in `keep`.
+    pub(crate) fn rules(&self, keep: PathBuf) -> LoadRules {
+        // A manifest names the variables that it wants; a value that is no text can be none of them.
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        LoadRules {
+            default_class: self.default_class,
+            network: self.network,
+            write_roots: self.write_roots.clone(),
+            environment: packs::Environment(std::env::vars_os().filter_map(text).collect()),
+            ..LoadRules::new(self.dirs.clone(), keep)
         }
     }
 }
@@ -350,7 +341,8 @@ impl EdgeConfig {
         for (key, folders) in [
             ("files.roots", &self.files.roots),
             ("files.denied", &self.files.denied),
-            ("changes.write_roots", &self.changes.write_roots),
+            ("packs.dirs", &self.packs.dirs),
+            ("packs.write_roots", &self.packs.write_roots),
         ] {
             problems.extend(
                 folders
@@ -358,14 +350,6 @@ impl EdgeConfig {
                     .filter(|folder| !folder.is_absolute())
                     .map(|folder| format!("{key}: {} must begin with /", folder.display())),
             );
-        }
-        for unit in &self.changes.units {
-            let is_whole = unit.contains('*') || unit.contains('.');
-            if !is_whole || unit.contains(|letter: char| letter.is_whitespace() || letter == '/') {
-                problems.push(format!(
-                    "changes.units: `{unit}` is no name of a unit; write `nginx.service` or `app-*.service`"
-                ));
-            }
         }
         problems
     }
@@ -385,17 +369,6 @@ impl EdgeConfig {
     pub(crate) fn file_rules(&self, own: impl IntoIterator<Item = PathBuf>) -> FileRules {
         let denied = self.files.denied.iter().cloned().chain(own).collect();
         FileRules { roots: self.files.roots.clone(), denied }
-    }
-
-    /// The rules for changes; `own` is what belongs to the edge.
-    pub(crate) fn change_rules(&self, own: OwnPlaces) -> ChangeRules {
-        ChangeRules {
-            write_roots: self.changes.write_roots.clone(),
-            protected: own.protected,
-            units: self.changes.units.clone(),
-            own_unit: own.unit,
-            keep: Some(own.keep),
-        }
     }
 
     /// The rules for addresses.
@@ -461,25 +434,11 @@ mod tests {
 
     #[test]
     fn all_wrong_values_are_told_together() {
-        let text = "[tunnel]\nmanager = \"m\"\n[limits]\nmax_running = 0\n[probes]\nallowed = [\"x\"]\n[files]\nroots = [\"var\"]\n[changes]\nwrite_roots = [\"srv\"]\nunits = [\"nginx\"]";
+        let text = "[tunnel]\nmanager = \"m\"\n[limits]\nmax_running = 0\n[probes]\nallowed = [\"x\"]\n[files]\nroots = [\"var\"]";
         let problem = EdgeConfig::parse(text).unwrap_err();
-        for part in [
-            "tunnel.manager",
-            "max_running",
-            "probes.allowed",
-            "files.roots",
-            "changes.write_roots",
-            "changes.units",
-        ] {
+        for part in ["tunnel.manager", "max_running", "probes.allowed", "files.roots"] {
             assert!(problem.contains(part), "{part} is missing in: {problem}");
         }
-    }
-
-    #[test]
-    fn a_restricted_edge_has_three_skills() {
-        let config = EdgeConfig::parse("[skills]\ntools = \"default\"\n").unwrap();
-        assert_eq!(config.skills.tools.registry().iter().count(), 3);
-        assert!(EdgeConfig::default().skills.tools.registry().iter().count() > 3);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// What may change while the edge runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Changing {
-    unmet: Vec<Vec<String>>,
+    skills: Vec<(String, Vec<String>)>,
     systemd: bool,
     journal: bool,
     frozen: bool,
@@ -33,7 +33,11 @@ impl Descriptions {
     fn look(&self, runner: &Runner, durable: Durable) -> (u64, Changing) {
         let host = runner.host();
         let now = Changing {
-            unmet: runner.registry().iter().map(|skill| skill.unmet(host)).collect(),
+            skills: runner
+                .registry()
+                .iter()
+                .map(|skill| (skill.capability().hash().to_owned(), skill.unmet(host)))
+                .collect(),
             systemd: host.meets(Prerequisite::Systemd),
             journal: host.meets(Prerequisite::Journal),
             frozen: durable.frozen,
@@ -60,8 +64,8 @@ impl Descriptions {
         let skills = runner
             .registry()
             .iter()
-            .zip(changing.unmet)
-            .map(|(skill, unmet)| {
+            .zip(changing.skills)
+            .map(|(skill, (_, unmet))| {
                 let definition = skill.capability().definition();
                 SkillDescription {
                     key: definition.key.clone(),
@@ -98,6 +102,7 @@ impl Descriptions {
             frozen: changing.frozen,
             notes,
             revision,
+            packs: Vec::new(),
         }
     }
 }

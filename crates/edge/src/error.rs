@@ -57,8 +57,16 @@ pub enum EdgeError {
         path: PathBuf,
     },
     /// The sandbox for child processes can't be used as configured.
-    #[error("{0}")]
+    #[error(transparent)]
     Sandbox(#[from] sandbox::SandboxError),
+    /// What was named is no pack that can run.
+    #[error("{path}: {problem}")]
+    Pack {
+        /// The pack.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        problem: String,
+    },
     /// The skills don't make a catalogue.
     #[error("the skills can't be put together: {0}")]
     Skills(#[from] skill::DuplicateKey),
@@ -73,7 +81,7 @@ pub enum EdgeError {
 impl Classify for EdgeError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Config { .. } | Self::Sandbox(_) => ErrorKind::Invalid,
+            Self::Config { .. } | Self::Sandbox(_) | Self::Pack { .. } => ErrorKind::Invalid,
             Self::AlreadyRunning { .. } | Self::Enrolled { .. } => ErrorKind::Conflict,
             Self::NotEnrolled { .. } => ErrorKind::NotFound,
             Self::Pki(error) => error.kind(),

@@ -1,6 +1,7 @@
 //! Runs accepted calls, and turns what comes of them into the events that the manager reads.
 
 use admission::{Admission, Ended, Evidence, Recall, Refusal, RefusalKind, Request, Ticket};
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, stream};
@@ -8,7 +9,7 @@ use model::{CallId, CallState, Class, Origin};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
 use serde_json::Value;
 use skill::sandbox::Sandbox;
-use skill::{Host, SkillContext, SkillError, SkillErrorKind};
+use skill::{DuplicateKey, Host, SkillContext, SkillError, SkillErrorKind};
 use skills::Registry;
 use std::any::Any;
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ pub(crate) const MAX_REMEMBERED_BYTES: usize = 512 * 1024;
 #[derive(Debug)]
 pub(crate) struct Runner {
     admission: Admission,
-    registry: Registry,
+    registry: Arc<ArcSwap<Registry>>,
     host: Arc<dyn Host>,
     sandbox: Arc<dyn Sandbox>,
     /// What stops each running call.
@@ -48,7 +49,7 @@ pub(crate) struct Started {
 impl Runner {
     pub(crate) fn new(
         admission: Admission,
-        registry: Registry,
+        registry: Arc<ArcSwap<Registry>>,
         host: Arc<dyn Host>,
         sandbox: Arc<dyn Sandbox>,
     ) -> Self {
@@ -59,8 +60,18 @@ impl Runner {
         &self.admission
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
+    /// The skills as they are now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        self.registry.load_full()
+    }
+
+    /// Puts other skills in place. Calls that run keep theirs.
+    pub(crate) fn replace_registry(&self, registry: Registry) -> Result<(), DuplicateKey> {
+        let catalogue = registry.catalogue()?;
+        // Whoever was accepted for a new skill finds its body.
+        self.registry.store(Arc::new(registry));
+        self.admission.replace_catalogue(catalogue);
+        Ok(())
     }
 
     pub(crate) fn host(&self) -> &dyn Host {
@@ -76,11 +87,12 @@ impl Runner {
         self.lock().insert(call_id, stop.clone());
         let end = async move {
             let runner = &listed.runner;
-            let Some(skill) = runner.registry.get(call.skill()).cloned() else {
-                return finish(
-                    ticket,
-                    Err(SkillError::new(SkillErrorKind::NotFound, "the skill has no body here")),
-                );
+            let skill = runner.registry().get(call.skill()).cloned();
+            // What was accepted is what runs, also where it was replaced a moment ago.
+            let Some(skill) = skill.filter(|skill| skill.capability().hash() == call.definition_hash())
+            else {
+                let message = format!("`{}` changed as it was to run; try again", call.skill());
+                return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message)));
             };
             let cx = SkillContext {
                 sandbox: Arc::clone(&runner.sandbox),

@@ -42,6 +42,16 @@ impl DataDir {
         self.0.join("connection.json")
     }
 
+    /// The copies from which packs run.
+    pub(crate) fn packs(&self) -> PathBuf {
+        self.0.join("packs")
+    }
+
+    /// The copies of a command line that runs beside the edge.
+    pub(crate) fn local_packs(&self, process: u32) -> PathBuf {
+        self.0.join(format!("packs.{process}"))
+    }
+
     /// Makes the directory, readable by its owner only.
     pub(crate) fn create(&self) -> Result<(), EdgeError> {
         DirBuilder::new()

@@ -6,6 +6,7 @@
 //! | `/etc/steadyhand/edge.toml` | configuration, [`EdgeConfig`] |
 //! | `<dir>/identity.pem` | key, certificate and authority, 0600 |
 //! | `<dir>/state.json` | epoch and the like, kept durably before the manager is answered |
+//! | `<dir>/packs/` | copies of packs, each under its digest; packs run from here |
 //! | `<dir>/connection.json` | how the last connection went, for `doctor` |
 //! | `<dir>/lock` | held while an edge runs, so that a second one doesn't start |
 
@@ -20,15 +21,16 @@ mod execute;
 mod files;
 mod load;
 pub mod local;
-mod own;
+mod pack_watch;
+pub mod packs;
 mod renew;
 mod service;
 mod state;
 
 pub use agent::{Options, run};
 pub use config::{
-    ChangesConfig, EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, ProbesConfig,
-    ResourcesSection, SandboxSection, SecurityConfig, SkillsConfig, ToolSet, TunnelConfig,
+    EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, PacksConfig, ProbesConfig, ResourcesSection,
+    SandboxSection, SecurityConfig, TunnelConfig,
 };
 pub use enroll::enroll;
 pub use error::EdgeError;

@@ -47,6 +47,11 @@ enum Command {
         #[command(subcommand)]
         command: Option<Skills>,
     },
+    /// Checks a pack, lists the packs of this host, or runs a skill of one here without the manager.
+    Packs {
+        #[command(subcommand)]
+        command: Packs,
+    },
     /// Checks configuration, key, certificate and the way to the manager, and says what to do.
     Doctor,
 }
@@ -68,6 +73,31 @@ struct Enroll {
     /// What the host is called in the console. Default: its host name.
     #[arg(long)]
     name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Packs {
+    /// Tells everything that is wrong with a pack, where it lies.
+    Lint {
+        /// The directory with the skill.json.
+        pack: PathBuf,
+    },
+    /// Lists the packs of this host as JSON, also those that are broken, and why.
+    List,
+    /// Runs a skill of a pack and prints what came of it as JSON.
+    Run {
+        /// Its key.
+        key: String,
+        /// Run it from this pack, instead of the configured directories.
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+        /// One parameter, as name=value; may be given several times.
+        #[arg(long = "param", value_name = "NAME=VALUE")]
+        params: Vec<String>,
+        /// How long it may take.
+        #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+        timeout: Duration,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,6 +151,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Enroll(enroll) => enroll_host(enroll, config, dir).await,
             Command::Run => run_agent(config, dir).await,
             Command::Skills { command } => run_skills(command.unwrap_or(Skills::List), config, dir).await,
+            Command::Packs { command } => run_packs(command, config, dir).await,
             Command::Doctor => {
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
                 let report = edge::doctor::examine(&config, &dir, &clock).await;
@@ -171,20 +202,52 @@ async fn run_agent(path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
 
 async fn run_skills(command: Skills, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
     let config = EdgeConfig::load_or_default(&path).map_err(flat)?;
-    let options = Options::new(config, path, dir);
+    let mut options = Options::new(config, path, dir);
+    let _packs = edge::packs::LocalPacks::add_to(&mut options, None)?;
     match command {
         Skills::List => {
             println!("{:#}", edge::local::list(&options)?);
             Ok(ExitCode::SUCCESS)
         }
-        Skills::Run { key, params, timeout, local: _ } => {
-            let options = options.with_children().map_err(flat)?;
-            let args = edge::local::arguments(&options, &key, &params).map_err(anyhow::Error::msg)?;
-            let outcome = edge::local::run(&options, &key, args, timeout).await?;
-            println!("{:#}", outcome.report);
-            Ok(if outcome.state == CallState::Succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Skills::Run { key, params, timeout, local: _ } => run_local(options, &key, &params, timeout).await,
+    }
+}
+
+async fn run_packs(command: Packs, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+    let config = EdgeConfig::load_or_default(&path).map_err(flat)?;
+    let mut options = Options::new(config, path, dir);
+    match command {
+        Packs::Lint { pack } => {
+            let findings = edge::packs::lint(&options, &pack);
+            print!("{}", findings.text);
+            Ok(if findings.is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Packs::List => {
+            let packs = edge::packs::LocalPacks::add_to(&mut options, None)?;
+            println!("{:#}", packs.list(&options));
+            Ok(ExitCode::SUCCESS)
+        }
+        Packs::Run { key, from, params, timeout } => {
+            let packs = edge::packs::LocalPacks::add_to(&mut options, from.as_deref())?;
+            if !packs.has(&key) {
+                bail!("no pack here has a skill `{key}`; `steadyhand-edge packs list` tells which there are");
+            }
+            run_local(options, &key, &params, timeout).await
         }
     }
+}
+
+async fn run_local(
+    options: Options,
+    key: &str,
+    params: &[String],
+    timeout: Duration,
+) -> anyhow::Result<ExitCode> {
+    let options = options.with_children().map_err(flat)?;
+    let args = edge::local::arguments(&options, key, params).map_err(anyhow::Error::msg)?;
+    let outcome = edge::local::run(&options, key, args, timeout).await?;
+    println!("{:#}", outcome.report);
+    Ok(if outcome.state == CallState::Succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// An error whose text holds its sources already.

@@ -108,7 +108,7 @@ fn questions_back_name_the_choices() {
     for (text, choices) in [
         ("restart web-1", &["reboot", "service"][..]),
         ("is the database up?", &["postgresql", "mysql", "redis"]),
-        ("ping google.com", &["22", "80", "443"]),
+        ("ping it", &["ping 10.0.0.1"]),
         ("디비 왜 죽었어", &["postgresql", "mysql"]),
     ] {
         let routed = route(text, &RouteContext { tools: &tools, hosts: &[] });

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use llm::builtin::{MAX_CALLS, RouteContext, compiled_in_tools, route};
+use llm::builtin::{MAX_CALLS, RouteContext, compiled_in_tools, place_key, route};
 use proptest::prelude::*;
 use skill::{LlmTool, Validator};
 use std::sync::LazyLock;
@@ -33,7 +33,8 @@ fn check(text: &str) {
     assert!(routed.reply.chars().count() < 5_000);
     for call in &routed.calls {
         let mut args = call.args.clone();
-        args.as_object_mut().unwrap().shift_remove("host");
+        let tool = TOOLS.iter().find(|tool| tool.name == call.tool).unwrap();
+        args.as_object_mut().unwrap().shift_remove(place_key(tool));
         let (_, validator) = VALIDATORS.iter().find(|(name, _)| *name == call.tool).unwrap();
         validator.check(&args).unwrap_or_else(|problems| panic!("{text}: {} {args}: {problems}", call.tool));
     }

@@ -109,7 +109,7 @@ impl Children {
             self.config.resources.max_pids
         ));
         if self.backend == Backend::Landlock {
-            sentences.push("take shared locks on files that it may read, until it ends".to_owned());
+            sentences.push("take advisory locks on files that it may read, until it ends".to_owned());
         }
         sentences
     }

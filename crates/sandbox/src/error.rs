@@ -25,7 +25,7 @@ pub enum SandboxError {
     Invalid(String),
     /// A backend that the configuration names isn't usable.
     #[error(
-        "security.sandbox.backend is `{backend}`, but it can't be used here: {problem}; install it, or set `auto`"
+        "security.sandbox.backend is `{backend}`, but it can't be used here: {problem}; mend that, or set `auto`"
     )]
     Missing {
         /// Its name.

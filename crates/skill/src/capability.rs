@@ -1,9 +1,9 @@
 //! One entry of the catalogue.
 
 use crate::{Definition, InvalidArguments, Metadata, SchemaError, Skill, Validator, schema_of};
-use model::Class;
+use model::{Class, canonical};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Where a capability comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,7 @@ pub struct Capability {
     validator: Validator,
     classify: fn(&Value) -> Class,
     source: Source,
+    program: Option<String>,
     subprocess: bool,
     settles_by_boot: bool,
 }
@@ -65,8 +66,16 @@ impl Capability {
         source: Source,
     ) -> Result<Self, SchemaError> {
         let validator = Validator::new(&definition.params)?;
-        let hash = definition.hash();
-        Ok(Self { definition, hash, validator, classify, source, subprocess: false, settles_by_boot: false })
+        Ok(Self {
+            hash: definition.hash(),
+            definition,
+            validator,
+            classify,
+            source,
+            program: None,
+            subprocess: false,
+            settles_by_boot: false,
+        })
     }
 
     /// Says whether it starts programs that its arguments choose, as [`Skill::SUBPROCESS`] does.
@@ -74,6 +83,21 @@ impl Capability {
     pub fn with_subprocess(mut self, subprocess: bool) -> Self {
         self.subprocess = subprocess;
         self
+    }
+
+    /// Binds it to the digest of the program that it runs: its hash then changes with the program too, and with it
+    /// falls whatever people approved of the old one.
+    #[must_use]
+    pub fn with_program(mut self, digest: impl Into<String>) -> Self {
+        let digest = digest.into();
+        self.hash = canonical::digest(&json!({"definition": self.definition.hash(), "program": digest}));
+        self.program = Some(digest);
+        self
+    }
+
+    /// The digest of the program that it runs; `None` if that is compiled in.
+    pub fn program(&self) -> Option<&str> {
+        self.program.as_deref()
     }
 
     /// Whether its safe calls need a sandbox that holds the read-only profile.
@@ -98,7 +122,7 @@ impl Capability {
         &self.definition
     }
 
-    /// [`Definition::hash`], computed once.
+    /// [`Definition::hash`], with the program's digest where there is one; computed once.
     pub fn hash(&self) -> &str {
         &self.hash
     }

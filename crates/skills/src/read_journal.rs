@@ -281,6 +281,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn damaged_files_are_told() {
+        let script = format!(
+            "{}echo 'Journal file /var/log/journal/x/system.journal is truncated, ignoring file.' >&2; exit 0",
+            entry(1, "one")
+        );
+        let output = Skill::run(&ReadJournal, &host(&script).context(), params()).await.unwrap();
+        assert_eq!(output.entries.len(), 1);
+        assert!(output.notes[0].contains("damaged"), "{:?}", output.notes);
+    }
+
+    #[tokio::test]
     async fn no_entries_is_an_answer() {
         let cx = host("echo '-- No entries --'; exit 0").context();
         let output = Skill::run(&ReadJournal, &cx, params()).await.unwrap();

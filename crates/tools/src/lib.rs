@@ -3,6 +3,7 @@
 //! A tool's body takes an `AdmittedCall`, so only the executor can run it. Hosts are reached through the context's
 //! caller, which puts each child call through the gate.
 
+mod host_files;
 mod host_load;
 mod host_processes;
 mod query_edges;
@@ -60,6 +61,7 @@ impl fmt::Debug for ToolContext {
 
 /// Every built-in tool, in alphabetical order.
 pub static ALL: &[&dyn Tool] = &[
+    &host_files::HostFiles,
     &host_load::HostLoad,
     &host_processes::HostProcesses,
     &query_edges::QueryEdges,

@@ -30,6 +30,19 @@ fn manager_tools() -> Vec<LlmTool> {
         scope: Scope::Manager,
     };
     vec![
+        tool(
+            "host_files",
+            "Find out what takes disk space on hosts, list or describe files",
+            json!({
+                "edge_ids": edge_ids,
+                "action": {"enum": ["find_large", "du", "stat", "list"]},
+                "paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 16},
+                "top_n": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "depth": {"type": "integer", "minimum": 1, "maximum": 5},
+                "min_size": {"type": "integer", "minimum": 0},
+            }),
+            &["edge_ids", "action", "paths"],
+        ),
         tool("host_load", "Measure how loaded hosts are", json!({"edge_ids": edge_ids}), &["edge_ids"]),
         tool(
             "host_processes",

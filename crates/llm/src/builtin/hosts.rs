@@ -1,7 +1,7 @@
 //! Finds the hosts that an operator's words mean, and what can't run on them.
 
 use super::render::text::name;
-use super::route::{Language, RoutedCall};
+use super::route::{Language, RoutedCall, place_key};
 use crate::{HostRef, Message, ModelRequest};
 use serde_json::{Map, Value, json};
 use skill::LlmTool;
@@ -29,7 +29,7 @@ pub(super) fn place(calls: &[RoutedCall], text: &str, request: &ModelRequest, la
         let Some(tool) = request.tools.iter().find(|tool| tool.name == call.tool) else { continue };
         let (one, many) = (takes(tool, "edge_id"), takes(tool, "edge_ids"));
         let mut args = call.args.as_object().cloned().unwrap_or_default();
-        let word = args.shift_remove("host").and_then(|host| host.as_str().map(str::to_owned));
+        let word = args.shift_remove(place_key(tool)).and_then(|host| host.as_str().map(str::to_owned));
         if !one && !many {
             placed.calls.push((call.tool.clone(), Value::Object(args)));
             continue;

@@ -13,4 +13,4 @@ mod route;
 
 pub use compiled_in::{compiled_in_tools, route_json, route_json_with};
 pub use provider::Builtin;
-pub use route::{Language, MAX_CALLS, Route, RouteContext, RoutedCall, route};
+pub use route::{Language, MAX_CALLS, Route, RouteContext, RoutedCall, place_key, route};

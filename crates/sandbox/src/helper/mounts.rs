@@ -135,6 +135,15 @@ fn prepare_full(spec: &Spec) -> Result<(), SandboxError> {
     sys::mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_SLAVE, None)
         .map_err(SandboxError::step("mounts can't be made our own"))?;
     let secrets = secrets(&spec.hidden, &[]);
+    // What is opened inside of a secret is shown again, such as the copy of a pack among the agent's own files.
+    let mut kept = Vec::new();
+    for path in &spec.opened {
+        if let Ok(place) = fs::canonicalize(path)
+            && secrets.iter().any(|secret| *secret != place && place.starts_with(secret))
+        {
+            kept.push(Kept::open(&place).map_err(SandboxError::step(path.display()))?);
+        }
+    }
     let held: Vec<PathBuf> = spec.own.iter().filter_map(|own| fs::canonicalize(own).ok()).collect();
     // A folder that is a mount point can't be moved away from above what is held.
     let above: BTreeSet<&Path> = held
@@ -157,8 +166,18 @@ fn prepare_full(spec: &Spec) -> Result<(), SandboxError> {
         fs::write(&file, "").map_err(SandboxError::step(file.display()))?;
         fs::create_dir(&empty).map_err(SandboxError::step(empty.display()))?;
         for secret in &secrets {
-            let source = if secret.is_dir() { &empty } else { &file };
-            bind(source, secret)?;
+            let shown: Vec<&Kept> = kept.iter().filter(|place| place.path.starts_with(secret)).collect();
+            if shown.is_empty() {
+                let source = if secret.is_dir() { &empty } else { &file };
+                bind(source, secret)?;
+            } else {
+                tmpfs(secret, "mode=0755,size=64k,nr_inodes=64")?;
+            }
+            for place in shown {
+                place.place()?;
+                sys::set_mount_attributes(&place.path, READ_ONLY, 0, false)
+                    .map_err(SandboxError::step(place.path.display()))?;
+            }
             sys::set_mount_attributes(secret, READ_ONLY, 0, false)
                 .map_err(SandboxError::step(secret.display()))?;
         }

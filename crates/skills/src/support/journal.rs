@@ -9,12 +9,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skill::{Host, SkillError};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// Longest message that is told.
 const MAX_MESSAGE: usize = 8 * 1024;
 
 /// Most bytes of messages that are told.
 const MAX_BYTES: usize = 1024 * 1024;
+
+/// How long is looked for entries that match, so that a search through a huge journal ends with what it found.
+const LOOK_FOR: Duration = Duration::from_secs(25);
 
 /// How severe an entry is, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -77,10 +82,31 @@ pub(crate) struct Found {
 
 /// Reads entries. Without a cursor the latest count, with a cursor those that follow it.
 pub(crate) async fn read(host: &dyn Host, query: &Query) -> Result<Found, SkillError> {
+    read_within(host, query, LOOK_FOR).await
+}
+
+async fn read_within(host: &dyn Host, query: &Query, within: Duration) -> Result<Found, SkillError> {
     let mut running = child::start(host, "journalctl", &arguments(query))?;
     let mut found = Found::default();
     let mut bytes = 0;
-    while let Some(line) = running.line().await? {
+    let mut last_seen = String::new();
+    let until = Instant::now() + within;
+    loop {
+        let line = match timeout_at(until, running.line()).await {
+            Ok(Ok(Some(line))) => line,
+            Ok(Ok(None)) => break,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => {
+                running.stop().await;
+                found.more = true;
+                let reached = if last_seen.is_empty() { "nowhere".to_owned() } else { last_seen };
+                found.notes.push(format!(
+                    "the journal is large: after {} s the search had come to {reached}; give a unit, or a shorter time",
+                    within.as_secs()
+                ));
+                return Ok(found.in_order(query));
+            }
+        };
         // "-- No entries --" and the like.
         let Ok(Value::Object(fields)) = serde_json::from_slice(&line) else { continue };
         let entry = Entry::of(&Value::Object(fields));
@@ -88,6 +114,7 @@ pub(crate) async fn read(host: &dyn Host, query: &Query) -> Result<Found, SkillE
             continue;
         }
         if query.grep.as_ref().is_some_and(|grep| !grep.is_match(&entry.message)) {
+            last_seen = entry.time;
             continue;
         }
         bytes += entry.message.len() + 100;
@@ -165,6 +192,14 @@ fn judge(ended: &Ended, found: &mut Found, query: &Query) -> Result<(), SkillErr
         found.notes.push(
             "only the agent's own entries are visible; let it run as root or add its user to `systemd-journal`".to_owned(),
         );
+    }
+    if ["corrupt", "truncated", "Bad message", "Invalid argument, ignoring"]
+        .iter()
+        .any(|word| said.contains(word))
+    {
+        found
+            .notes
+            .push("some of the journal's files are damaged: entries in them may be missing".to_owned());
     }
     if ended.code == Some(0) || !found.entries.is_empty() {
         return Ok(());
@@ -262,6 +297,7 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::support::fixture::FakeHost;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -276,6 +312,17 @@ mod tests {
         assert_eq!((entry.unit.as_deref(), entry.pid), (Some("a.service"), None));
         let twice = Entry::of(&json!({"MESSAGE": ["one", [116, 119, 111]]}));
         assert_eq!(twice.message, "one\ntwo");
+    }
+
+    #[tokio::test]
+    async fn a_search_that_does_not_end_is_ended_with_what_was_found() {
+        let entry = r#"{"MESSAGE":"one","__CURSOR":"c","__REALTIME_TIMESTAMP":"1"}"#;
+        let script = format!("#!/bin/sh\necho '{entry}'\nexec sleep 1000\n");
+        let host = FakeHost::empty().with_program("/usr/bin/journalctl", &script);
+        let query = Query { lines: 10, ..Query::default() };
+        let found = read_within(&host, &query, Duration::from_secs(2)).await.unwrap();
+        assert!(found.more && found.entries.len() == 1);
+        assert!(found.notes[0].contains("the journal is large"), "{:?}", found.notes);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The skills that one edge has.
 
-use crate::{ALL, AnySkill};
-use admission::AcceptedCall;
+use crate::ALL;
+use admission::{AcceptedCall, AnySkill};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use skill::{Capability, Host, Skill, SkillContext, SkillError};
+use skill::{Capability, Catalogue, DuplicateKey, Host, Skill, SkillContext, SkillError};
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,8 +35,14 @@ impl Registry {
 
     /// Adds a skill. A key that is taken stays with the one that has it.
     #[must_use]
-    pub fn with(mut self, skill: impl Skill) -> Self {
-        let added = Registered::new(Body::Added(Arc::new(skill)));
+    pub fn with(self, skill: impl Skill) -> Self {
+        self.with_dynamic(Arc::new(skill))
+    }
+
+    /// Adds a skill that isn't compiled in. A key that is taken stays with the one that has it.
+    #[must_use]
+    pub fn with_dynamic(mut self, skill: Arc<dyn AnySkill>) -> Self {
+        let added = Registered::new(Body::Added(skill));
         if self.get(added.key()).is_some() {
             tracing::warn!(skill = added.key(), "skill not added, its key is taken");
         } else {
@@ -45,11 +51,13 @@ impl Registry {
         self
     }
 
-    /// Keeps only these.
-    #[must_use]
-    pub fn only(mut self, keys: &[&str]) -> Self {
-        self.entries.retain(|entry| keys.contains(&entry.key()));
-        self
+    /// Their catalogue, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an illegal key; there are no duplicates.
+    pub fn catalogue(&self) -> Result<Catalogue, DuplicateKey> {
+        Catalogue::new(self.entries.iter().map(|entry| Arc::clone(&entry.capability)))
     }
 
     /// Looks one up.
@@ -65,7 +73,7 @@ impl Registry {
 
 impl Registered {
     fn new(body: Body) -> Self {
-        Self { capability: Arc::new(body.skill().capability()), body }
+        Self { capability: body.skill().capability(), body }
     }
 
     /// Its key.

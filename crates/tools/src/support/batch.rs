@@ -8,6 +8,11 @@ use skill::{ChildCall, SkillError, SkillErrorKind};
 
 /// The schema of a batch: `edge_ids` in front of the skill's own properties, none of which is required.
 pub(crate) fn params(own: &Value) -> Value {
+    params_with(own, &[])
+}
+
+/// [`params`] of a skill some of whose own properties are required.
+pub(crate) fn params_with(own: &Value, required: &[&str]) -> Value {
     let mut properties = Map::new();
     properties.insert(
         "edge_ids".to_owned(),
@@ -20,7 +25,8 @@ pub(crate) fn params(own: &Value) -> Value {
     if let Value::Object(own) = own {
         properties.extend(own.clone());
     }
-    json!({"type": "object", "properties": properties, "required": ["edge_ids"], "additionalProperties": false})
+    let required: Vec<&str> = ["edge_ids"].iter().chain(required).copied().collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
 /// Calls the skill `key` on each host, all at once. Hosts that can't answer are in the result with the reason; only

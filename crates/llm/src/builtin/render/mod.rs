@@ -4,6 +4,7 @@
 mod fleet;
 mod generic;
 mod logs;
+mod looking;
 mod machine;
 mod network;
 mod services;
@@ -85,6 +86,12 @@ fn one(outcome: &Outcome<'_>, language: Language) -> String {
         "host_load" if data.get("cpu").is_some() => machine::load(data, &host, language),
         "host_processes" if data.get("processes").is_some() => {
             machine::processes(data, outcome.args, &host, language)
+        }
+        "probe_ping" if data.get("loss_percent").is_some() => looking::ping(data, &from, language),
+        "host_files" if data.get("paths").is_some() => looking::files(data, &host, language),
+        "host_sockets" if data.get("sockets").is_some() => looking::sockets(data, &host, language),
+        "host_netns_inspect" if data.get("namespaces").is_some() => {
+            looking::namespaces(data, &host, language)
         }
         "read_journal" if data.get("entries").is_some() => logs::journal(data, outcome.args, &host, language),
         "tail_file" if data.get("lines").is_some() => logs::tail(data, outcome.args, &host, language),

@@ -17,6 +17,7 @@ concepts! {
     Emerg, Alert, Crit, Error, Warn, Notice, Info, Debug,
     // looking
     Show, Check, Read, Tail, Grep, Reach, Open, Resolve, Ping, Status, Running, Fail, Why, Who, What, How, When, Which, HowMany,
+    Space, Large, Listing, Stat, Listen, Netns,
     Eat, Most, Free, Online, Offline, LastSeen, Slow, High, Answer, Curl, PerProcess, HeadMethod,
     // changing
     Restart, Reload, Start, Stop, Kill, Reboot, Restarted, Need, Shutdown, Unsupported, Force, Hup,

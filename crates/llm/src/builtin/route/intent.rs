@@ -23,6 +23,9 @@ pub(super) enum Intent {
     Reboot,
     ReadResult,
     Ping,
+    DiskUse,
+    Sockets,
+    Namespaces,
     Shutdown,
     Unsupported,
 }
@@ -54,6 +57,9 @@ pub(super) fn rank(tokens: &[Token], facts: &Facts) -> Vec<(Intent, i32)> {
         (Intent::Reboot, commands.reboot),
         (Intent::ReadResult, read_result(facts)),
         (Intent::Ping, if facts.has(Ping) { 8 } else { 0 }),
+        (Intent::DiskUse, disk_use(facts)),
+        (Intent::Sockets, sockets(facts)),
+        (Intent::Namespaces, if facts.has(Netns) { 16 } else { 0 }),
         (Intent::Shutdown, commands.shutdown),
         (Intent::Unsupported, commands.unsupported),
     ]
@@ -479,6 +485,41 @@ fn edges(facts: &Facts) -> i32 {
         (facts.os.is_some() && (many || facts.has(Host)), 4),
         (measured, -8),
         (probed, -7),
+    ])
+}
+
+/// Points of `host_files`.
+fn disk_use(facts: &Facts) -> i32 {
+    let path = !facts.paths.is_empty();
+    let folder = facts.paths.iter().any(|path| !path.rsplit('/').next().unwrap_or_default().contains('.'));
+    let wondered = facts.any(&[Eat, Who, What, Which, Most]);
+    points(&[
+        (path && facts.has(Space), 18),
+        (folder && facts.has(Disk) && wondered && !facts.has(Free), 18),
+        (folder && facts.has(Disk) && !facts.any(&[Free, Load, Status, How, Check]), 14),
+        (folder && facts.has(Large), 18),
+        (!path && facts.has(Large) && facts.any(&[File, Log]) && !facts.any(&[Mem, Cpu, Eat]), 14),
+        (!path && facts.has(Space) && !facts.any(&[Log, File, Web, How]), 14),
+        (path && facts.has(Listing), 18),
+        (path && facts.has(Stat), 18),
+        (facts.any(&[Process, PerProcess, Io, Mem, Cpu, Fds, Journal]) || !facts.urls.is_empty(), -12),
+    ])
+}
+
+/// Points of `host_sockets`.
+fn sockets(facts: &Facts) -> i32 {
+    let numbers = &facts.numbers;
+    let ported = !numbers.ports.is_empty()
+        || facts.any(&[Port, Listen]) && !numbers.bare.is_empty()
+        || facts.has(Port) && !facts.named_ports.is_empty();
+    let near = facts.places.iter().all(|place| matches!(place.kind, PlaceKind::Host | PlaceKind::Local));
+    let who = facts.any(&[Who, Which, Process]) || facts.has(What) && facts.has(Listen);
+    let listed = facts.any(&[Show, What, Which, Who, HowMany, Process]) || facts.words <= 2;
+    points(&[
+        (ported && near && who && facts.host_ports.is_empty() && !facts.any(&[Reach, Answer, Web]), 20),
+        (!ported && near && facts.has(Listen) && listed && facts.named_ports.is_empty(), 16),
+        (!ported && near && facts.has(Listen) && facts.any(&[Show, Which]), 4),
+        (!facts.urls.is_empty() || facts.any(&[Log, Journal, Tail]), -12),
     ])
 }
 

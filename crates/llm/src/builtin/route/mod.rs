@@ -26,6 +26,7 @@ mod words_en;
 mod words_ko;
 
 pub use talk::Language;
+pub use tools::place_key;
 
 use clause::Clause;
 use concept::Concept::{self, *};
@@ -53,7 +54,7 @@ pub struct RouteContext<'a> {
 pub struct RoutedCall {
     /// The tool.
     pub tool: String,
-    /// Its arguments without `edge_id` and `edge_ids`. `host` holds the name of the host as the operator wrote it,
+    /// Its arguments without `edge_id` and `edge_ids`. `host` (or what [`place_key`] says) holds the name of the host as the operator wrote it,
     /// or `all`; it is missing where none was named.
     pub args: Value,
 }
@@ -155,9 +156,10 @@ pub fn follow_up(text: &str, earlier: &str, context: &RouteContext<'_>) -> Optio
     let mut changed = false;
     for call in &mut route.calls {
         let takes_host = Tools::new(context.tools).takes_host(&call.tool);
+        let key = Tools::new(context.tools).place_key(&call.tool);
         let Some(args) = call.args.as_object_mut() else { continue };
         if let Some(host) = host.as_ref().filter(|_| takes_host) {
-            args.insert("host".to_owned(), Value::from(host.clone()));
+            args.insert(key.to_owned(), Value::from(host.clone()));
             changed = true;
         }
         if let Some(service) = service {

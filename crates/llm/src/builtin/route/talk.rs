@@ -93,9 +93,7 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
             "I can't send ICMP pings, but I can try a TCP port. Which port of {}: 22, 80, 443, or another?",
             quoted(place)
         ),
-        Question::NoPing(None) => {
-            "I can't send ICMP pings, but I can try a TCP port. Which host and port should I try?".to_owned()
-        }
+        Question::NoPing(None) => "Which host should I ping? For example: \"ping 10.0.0.1\"".to_owned(),
     };
     let korean = match question {
         Question::Details(tool) => format!(
@@ -134,10 +132,7 @@ pub(super) fn ask(question: &Question, language: Language) -> String {
             "ICMP 핑은 보낼 수 없지만 TCP 포트는 확인할 수 있습니다. {}의 어느 포트를 볼까요? 22, 80, 443 또는 다른 포트?",
             quoted(place)
         ),
-        Question::NoPing(None) => {
-            "ICMP 핑은 보낼 수 없지만 TCP 포트는 확인할 수 있습니다. 어느 호스트의 어느 포트를 볼까요?"
-                .to_owned()
-        }
+        Question::NoPing(None) => "어느 호스트에 핑을 보낼까요? 예: \"10.0.0.1 핑 쳐봐\"".to_owned(),
     };
     language.pick(english, korean)
 }
@@ -265,7 +260,8 @@ pub(super) fn announce(calls: &[RoutedCall], language: Language) -> String {
 
 fn describe(call: &RoutedCall, language: Language) -> String {
     let word = |key: &str| call.args.get(key).and_then(Value::as_str).map(quoted);
-    let host = match call.args.get("host").and_then(Value::as_str) {
+    let runs_on = if call.tool == "probe_ping" { "edge" } else { "host" };
+    let host = match call.args.get(runs_on).and_then(Value::as_str) {
         Some("all") => language.pick(" on all hosts".to_owned(), " (모든 호스트)".to_owned()),
         Some(name) => language.pick(format!(" on {}", quoted(name)), format!(" ({})", quoted(name))),
         None => String::new(),
@@ -280,6 +276,19 @@ fn describe(call: &RoutedCall, language: Language) -> String {
         "probe_http" => {
             word("url").map(|url| language.pick(format!("requesting {url}"), format!("{url} 응답")))
         }
+        "probe_ping" => {
+            word("host").map(|host| language.pick(format!("pinging {host}"), format!("{host} 핑")))
+        }
+        "host_files" => {
+            call.args.get("paths").and_then(|paths| paths.get(0)).and_then(Value::as_str).map(|path| {
+                let path = quoted(path);
+                language.pick(format!("looking at the files of {path}"), format!("{path} 파일"))
+            })
+        }
+        "host_sockets" => Some(language.pick("listing sockets".to_owned(), "소켓".to_owned())),
+        "host_netns_inspect" => Some(
+            language.pick("looking at the network namespaces".to_owned(), "네트워크 네임스페이스".to_owned()),
+        ),
         "tail_file" => word("path")
             .map(|path| language.pick(format!("reading the end of {path}"), format!("{path} 끝부분"))),
         "read_file" => {

@@ -33,6 +33,11 @@ impl<'a> Tools<'a> {
         self.get(name).is_some_and(|tool| PLACES.iter().any(|place| property(tool, place).is_some()))
     }
 
+    /// The argument that names the host on which a call of this tool runs.
+    pub(super) fn place_key(&self, name: &str) -> &'static str {
+        self.get(name).map_or("host", place_key)
+    }
+
     /// The schema of one parameter.
     pub(super) fn parameter(&self, tool: &str, name: &str) -> Option<&'a Value> {
         property(self.get(tool)?, name)
@@ -59,6 +64,12 @@ impl<'a> Tools<'a> {
         }
         Some(fitted)
     }
+}
+
+/// The argument of a routed call that names the host on which it runs: `host`, or `edge` where the tool has a parameter
+/// `host` of its own.
+pub fn place_key(tool: &LlmTool) -> &'static str {
+    if property(tool, "host").is_some() { "edge" } else { "host" }
 }
 
 fn property<'a>(tool: &'a LlmTool, name: &str) -> Option<&'a Value> {

@@ -23,6 +23,38 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         df, drive, drives, ssd, hdd, volume, volumes, disk space, root partition, inode, inodes, lsblk, rootfs",
     ),
     (
+        Space,
+        "du, taking up space, takes up space, take up space, taking space, taking up disk space, taking up all the space, using space, uses space, \
+        using disk space, uses disk space, using up disk space, using the disk space, using up space, eating space, eating disk space, eating up disk space, \
+        eating up space, size of, how big, how large, folder size, folder sizes, directory size, directory sizes, space hogs, space usage, du -sh, \
+        disk usage of, disk usage in, disk usage below, disk usage under, filling up the disk, filling the disk",
+    ),
+    (
+        Large,
+        "largest, biggest, largest files, biggest files, large files, huge files, big files, largest file, biggest file, large logs, big logs",
+    ),
+    (
+        Listing,
+        "ls, ls -l, ls -la, ls -al, ls -lh, list files, list the files, list all files, list directory, list the directory, list folder, \
+        list the folder, directory listing, what files, which files, contents of the directory, contents of the folder, \
+        contents of directory, contents of folder, files in, files are in, files there are in",
+    ),
+    (
+        Stat,
+        "stat, permissions, permissions of, permissions on, file permissions, file mode, owner of, who owns, last modified, modification time, mtime, \
+        file size",
+    ),
+    (
+        Listen,
+        "listening, listens, listen, listener, listeners, listening ports, listening sockets, open ports, open sockets, ports open, ports are open, sockets, netstat, \
+        ss, ss -tlnp, netstat -tlnp, lsof -i, established connections, open connections, active connections, tcp connections, network connections, \
+        host_sockets",
+    ),
+    (
+        Netns,
+        "network namespace, network namespaces, netns, net namespaces, net namespace, ip netns, host_netns_inspect",
+    ),
+    (
         Io,
         "io, iops, iowait, io wait, disk io, disk activity, disk writes, disk reads, writes to disk, disk read, disk write, iotop, iostat, \
         reading and writing, writing to disk, reading from disk, disk bandwidth, disk access, disk accesses, thrashing the disk, read and write",
@@ -80,7 +112,10 @@ pub(super) const WORDS: &[(Concept, &str)] = &[
         "mail server, mail servers, mail exchanger, mail exchangers, handles mail, handle mail, mail handler, email, mail, mails, mailserver, receives mail, spf, dmarc, dkim",
     ),
     (Database, "database, databases, db, dbms, the db, db server, database server"),
-    (File, "file, files, contents, content, document"),
+    (
+        File,
+        "file, files, contents, content, document, largest files, biggest files, large files, huge files, big files, largest file, biggest file",
+    ),
     (Config, "config, configuration, conf, settings, configs, configuration file, config file"),
     (Port, "port, ports, tcp port, tcp ports, port number"),
     (

@@ -1,6 +1,7 @@
 //! Turns the strongest reading of a clause into calls with their arguments, or into a question.
 
 mod changes;
+mod host;
 mod logs;
 mod probes;
 
@@ -11,6 +12,7 @@ use super::talk::{self, Question};
 use super::token::Token;
 use super::{RoutedCall, Scene, token};
 use changes::{kill, reboot, restart};
+use host::{disk_use, namespaces, sockets};
 use logs::{journal, likely_service, read_file, since, tail_file};
 use probes::{ping, probe_dns, probe_http, probe_tcp};
 use serde_json::{Map, Value, json};
@@ -42,6 +44,9 @@ pub(super) fn fill(scene: &Scene<'_>) -> Option<Filled> {
         Intent::Reboot => reboot(scene),
         Intent::ReadResult => read_result(scene),
         Intent::Ping => ping(scene),
+        Intent::DiskUse => disk_use(scene),
+        Intent::Sockets => sockets(scene),
+        Intent::Namespaces => namespaces(scene),
         Intent::Shutdown => Filled::Say(talk::cannot_shut_down(scene.language)),
         Intent::Unsupported => Filled::Say(talk::cannot_change(scene.language)),
     };
@@ -71,7 +76,7 @@ fn on_these(scene: &Scene<'_>, hosts: &[String], tool: &str, list: Vec<Map<Strin
         }
         for host in hosts {
             let mut args = Map::new();
-            args.insert("host".to_owned(), json!(host));
+            args.insert(scene.tools.place_key(tool).to_owned(), json!(host));
             args.extend(fitted.clone());
             calls.push(RoutedCall { tool: tool.to_owned(), args: Value::Object(args) });
         }

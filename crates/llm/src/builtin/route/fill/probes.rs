@@ -187,16 +187,17 @@ pub(super) fn probe_http(scene: &Scene<'_>) -> Filled {
 pub(super) fn ping(scene: &Scene<'_>) -> Filled {
     let facts = &scene.clause.facts;
     let (_, places) = targets::outward(facts);
-    if scene.tools.has("probe_ping") && !places.is_empty() {
+    if scene.tools.has("probe_ping") && !places.is_empty() && facts.numbers.ports.is_empty() {
         let list = places
             .iter()
             .map(|place| {
                 let mut args = object(json!({"host": place}));
-                put(&mut args, "count", facts.numbers.attempts);
+                put(&mut args, "count", facts.numbers.attempts.or(facts.numbers.count));
+                put(&mut args, "timeout_ms", facts.numbers.timeout);
                 args
             })
             .collect();
-        return on_these(scene, &[], "probe_ping", list);
+        return on_these(scene, &scene.hosts, "probe_ping", list);
     }
     if !facts.numbers.ports.is_empty() || !facts.host_ports.is_empty() {
         return probe_tcp(scene);

@@ -1,0 +1,301 @@
+//! The packs of this edge: loaded at the start, and again whenever their directories change or SIGHUP comes.
+
+use crate::execute::Runner;
+use crate::pack_watch::PackWatch;
+use crate::{EdgeError, Options};
+use model::Scope;
+use packs::{LoadRules, Loaded, PackSkill};
+use proto::v1::PackDescription;
+use skills::Registry;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The packs of this edge.
+#[derive(Debug)]
+pub struct Packs {
+    rules: LoadRules,
+    base: Registry,
+    loaded: Mutex<Arc<Loaded>>,
+    generation: AtomicU64,
+}
+
+impl Packs {
+    /// The packs that the configuration names, beside the skills of `options`; none is loaded yet.
+    pub fn new(options: &Options) -> Self {
+        Self::with_rules(options, options.config.packs.rules(options.dir.packs()))
+    }
+
+    fn with_rules(options: &Options, rules: LoadRules) -> Self {
+        Self {
+            rules,
+            base: options.registry.clone(),
+            loaded: Mutex::default(),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// How often they have changed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// What was found the last time.
+    pub fn loaded(&self) -> Arc<Loaded> {
+        Arc::clone(&self.loaded.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at the directories again. Answers with all skills of this edge if something has changed.
+    pub(crate) fn reload(&self) -> Option<Registry> {
+        let before = self.loaded();
+        let is_builtin = |scope: Scope, key: &str| scope == Scope::Host && self.base.get(key).is_some();
+        let now = packs::load(&self.rules, &is_builtin, Some(&before));
+        if is_same(&before, &now) {
+            return None;
+        }
+        tell(&before, &now);
+        let now = Arc::new(now);
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&now);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        Some(registry(&self.base, &now))
+    }
+}
+
+/// Begins to watch the directories; `None`, with a line in the log, where that can't be done.
+pub(crate) fn watch(packs: &Packs) -> Option<PackWatch> {
+    PackWatch::new(&packs.rules.dirs)
+        .inspect_err(|error| tracing::warn!(%error, "packs are not watched; SIGHUP loads them again"))
+        .ok()
+}
+
+/// Loads the packs as they are now, and gives their skills to the runner.
+pub(crate) async fn put_in_place(packs: &Arc<Packs>, runner: &Runner) {
+    let again = Arc::clone(packs);
+    let Ok(Some(registry)) = tokio::task::spawn_blocking(move || again.reload()).await else { return };
+    if let Err(error) = runner.replace_registry(registry) {
+        tracing::error!(%error, "the skills of packs can't be put together");
+    }
+}
+
+/// Follows the changes of packs, and SIGHUP, for as long as it is polled.
+pub(crate) async fn follow(mut watch: Option<PackWatch>, packs: Arc<Packs>, runner: Arc<Runner>) {
+    let mut hangup = match signal(SignalKind::hangup()) {
+        Ok(hangup) => hangup,
+        Err(error) => {
+            return tracing::warn!(%error, "SIGHUP can't be caught; packs are loaded at the start only");
+        }
+    };
+    loop {
+        let changed = async {
+            match watch.as_mut() {
+                Some(watch) => watch.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        let broken = tokio::select! {
+            changed = changed => changed.err(),
+            _ = hangup.recv() => {
+                tracing::info!("SIGHUP, looking at the packs again");
+                None
+            }
+        };
+        if let Some(error) = broken {
+            tracing::warn!(%error, "packs are not watched any more; SIGHUP loads them again");
+            watch = None;
+        }
+        put_in_place(&packs, &runner).await;
+    }
+}
+
+/// What the manager is told of the packs.
+pub(crate) fn descriptions(loaded: &Loaded) -> Vec<PackDescription> {
+    let good = loaded.packs.iter().map(|pack| {
+        let own = loaded.of_scope(Scope::Host).filter(|skill| Arc::ptr_eq(skill.pack(), pack));
+        PackDescription {
+            name: pack.manifest.name.clone(),
+            version: pack.manifest.version.clone(),
+            digest: pack.digest.clone(),
+            description: pack.manifest.description.clone(),
+            definitions_json: own.map(|skill| serde_json::json!(skill.definition()).to_string()).collect(),
+            reach: pack.manifest.reach(),
+            warnings: pack.warnings.clone(),
+            path: pack.found.display().to_string(),
+            error: String::new(),
+        }
+    });
+    let broken = loaded.broken.iter().map(|pack| PackDescription {
+        name: pack.name.clone(),
+        path: pack.found.display().to_string(),
+        error: pack.error.to_string(),
+        ..PackDescription::default()
+    });
+    good.chain(broken).collect()
+}
+
+fn registry(base: &Registry, loaded: &Loaded) -> Registry {
+    loaded.of_scope(Scope::Host).fold(base.clone(), |registry, skill| {
+        registry.with_dynamic(Arc::clone(skill) as Arc<dyn admission::AnySkill>)
+    })
+}
+
+fn is_same(before: &Loaded, now: &Loaded) -> bool {
+    let digests =
+        |loaded: &Loaded| -> Vec<String> { loaded.packs.iter().map(|pack| pack.digest.clone()).collect() };
+    digests(before) == digests(now) && before.broken == now.broken
+}
+
+/// What is new goes to the log.
+fn tell(before: &Loaded, now: &Loaded) {
+    for pack in &now.packs {
+        if before.packs.iter().any(|other| other.digest == pack.digest) {
+            continue;
+        }
+        let (name, version) = (pack.manifest.name.as_str(), pack.manifest.version.as_str());
+        tracing::info!(pack = name, version, digest = pack.digest, "pack loaded");
+        for warning in &pack.warnings {
+            tracing::warn!(pack = name, "{warning}");
+        }
+    }
+    for pack in now.broken.iter().filter(|pack| !before.broken.contains(pack)) {
+        tracing::warn!(path = %pack.found.display(), error = %pack.error, "pack skipped");
+    }
+    for pack in &before.packs {
+        if !now.packs.iter().any(|other| other.manifest.name == pack.manifest.name) {
+            tracing::info!(pack = pack.manifest.name, "pack gone");
+        }
+    }
+}
+
+/// Packs of a process that looks at them once, such as a command line. Its copies are its own, beside those of an
+/// edge that may be running, and go with it.
+#[derive(Debug)]
+pub struct LocalPacks {
+    packs: Packs,
+    keep: PathBuf,
+}
+
+impl LocalPacks {
+    /// Loads the packs that the configuration names, or the one in `only`, and adds their skills to `options`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `only` is not a pack.
+    pub fn add_to(options: &mut Options, only: Option<&Path>) -> Result<Self, EdgeError> {
+        let keep = options.dir.local_packs(std::process::id());
+        let mut rules = options.config.packs.rules(keep.clone());
+        if let Some(pack) = only {
+            let wrong = |problem: String| EdgeError::Pack { path: pack.to_owned(), problem };
+            packs::lint(pack, &rules).map_err(|error| wrong(error.to_string()))?;
+            let place = pack.canonicalize().map_err(|error| wrong(error.to_string()))?;
+            let parent = place.parent().ok_or_else(|| wrong("is no pack".to_owned()))?;
+            rules.dirs = vec![parent.to_owned()];
+            rules.only = Some(place);
+        }
+        let packs = Packs::with_rules(options, rules);
+        let local = Self { keep, packs };
+        if let Some(registry) = local.packs.reload() {
+            options.registry = registry;
+        }
+        Ok(local)
+    }
+
+    /// Whether one of them has a host skill with this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.packs.loaded().of_scope(Scope::Host).any(|skill| skill.definition().key == key)
+    }
+
+    /// All of them as JSON, with what this host lacks for each skill.
+    pub fn list(&self, options: &Options) -> serde_json::Value {
+        list(&self.packs.loaded(), options.host().as_ref())
+    }
+}
+
+/// What was found about one pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// Whether it can run here.
+    pub is_good: bool,
+    /// A line for each finding.
+    pub text: String,
+}
+
+/// Looks at a pack where it lies.
+pub fn lint(options: &Options, pack: &Path) -> Findings {
+    let rules = options.config.packs.rules(options.dir.packs());
+    match packs::lint(pack, &rules) {
+        Err(error) => {
+            let lines = error.problems.iter().map(|problem| format!("{problem}\n"));
+            Findings { is_good: false, text: lines.collect() }
+        }
+        Ok((manifest, digest)) => {
+            let mut text = format!("{} {}: good\ndigest {digest}\n", manifest.name, manifest.version);
+            for skill in &manifest.skills {
+                let class = skill.class.unwrap_or(rules.default_class);
+                text.push_str(&format!("skill {}: {class}, scope {}\n", skill.key, skill.scope));
+                if skill.class.is_none() {
+                    text.push_str(&format!("warning: {} has no class, so it is {class}\n", skill.key));
+                }
+                if skill.scope == Scope::Host && options.registry.get(&skill.key).is_some() {
+                    text.push_str(&format!(
+                        "warning: {} is a builtin skill, so the pack will be skipped\n",
+                        skill.key
+                    ));
+                }
+            }
+            for words in manifest.reach() {
+                text.push_str(&format!("reaches {words}\n"));
+            }
+            Findings { is_good: true, text }
+        }
+    }
+}
+
+impl Drop for LocalPacks {
+    fn drop(&mut self) {
+        // What is left is removed when the edge starts.
+        let _ = fs::remove_dir_all(&self.keep);
+    }
+}
+
+/// Removes what command lines left behind that ended badly.
+pub(crate) fn sweep_local(dir: &crate::DataDir) {
+    for entry in fs::read_dir(dir.path()).into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix("packs.")?.parse::<u32>().ok());
+        if process.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn list(loaded: &Loaded, host: &dyn skill::Host) -> serde_json::Value {
+    use serde_json::json;
+    let skill = |skill: &Arc<PackSkill>| {
+        let definition = skill.definition();
+        json!({
+            "key": definition.key,
+            "class": definition.class,
+            "scope": definition.scope,
+            "unmet": admission::AnySkill::unmet(skill.as_ref(), host),
+        })
+    };
+    let packs = loaded.packs.iter().map(|pack| {
+        let own = loaded.skills.iter().filter(|skill| Arc::ptr_eq(skill.pack(), pack));
+        json!({
+            "name": pack.manifest.name,
+            "version": pack.manifest.version,
+            "digest": pack.digest,
+            "path": pack.found,
+            "reach": pack.manifest.reach(),
+            "warnings": pack.warnings,
+            "skills": own.map(skill).collect::<Vec<_>>(),
+        })
+    });
+    let broken = loaded.broken.iter().map(|pack| {
+        let problems: Vec<String> = pack.error.problems.iter().map(ToString::to_string).collect();
+        json!({"path": pack.found, "problems": problems})
+    });
+    json!({"packs": packs.collect::<Vec<_>>(), "broken": broken.collect::<Vec<_>>()})
+}
