@@ -4,6 +4,7 @@ use crate::history::{self, Said};
 use crate::runner::{Answer, Asked, Ending, Fault, Runner};
 use crate::{events, prompt};
 use futures::StreamExt;
+use gate::RedactedStream;
 use llm::{Completion, Finish, LlmError, ModelEvent, ModelRequest};
 use model::ErrorKind;
 use opentelemetry::trace::TraceContextExt as _;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 
 /// What came of a model's stream.
 struct Heard {
-    /// All of the text that came, whole or not.
+    /// All of the text that came, whole or not. Not redacted.
     text: String,
     /// Whether it began a call.
     began_call: bool,
@@ -25,23 +26,22 @@ struct Heard {
     outcome: Result<Completion, LlmError>,
 }
 
-/// Text that waits to be shown.
+/// Text that waits to be shown. What may be the beginning of a secret waits for its end.
 #[derive(Default)]
 struct Pending {
-    text: String,
-    reasoning: String,
+    text: RedactedStream,
+    reasoning: RedactedStream,
+    /// Bytes that came since something was shown.
+    fresh: usize,
     since: Option<Instant>,
 }
 
 impl Pending {
     fn add(&mut self, text: &str, reasoning: &str) {
-        self.text.push_str(text);
-        self.reasoning.push_str(reasoning);
+        self.text.push(text);
+        self.reasoning.push(reasoning);
+        self.fresh += text.len() + reasoning.len();
         self.since.get_or_insert_with(Instant::now);
-    }
-
-    fn bytes(&self) -> usize {
-        self.text.len() + self.reasoning.len()
     }
 }
 
@@ -106,6 +106,7 @@ impl Runner {
             allow_tools: may_call,
             max_output_tokens: limits.output_tokens,
             hosts,
+            now: Some(self.inner.clock.now()),
         }
     }
 
@@ -116,7 +117,7 @@ impl Runner {
         mut stream: futures::stream::BoxStream<'static, Result<ModelEvent, LlmError>>,
     ) -> Result<Heard, Fault> {
         let limits = &self.inner.limits;
-        let (mut text, mut began_call, mut shown) = (String::new(), false, false);
+        let (mut began_call, mut shown) = (false, false);
         let mut pending = Pending::default();
         let outcome = loop {
             let flush_at = pending.since.map(|since| since + limits.delta_every);
@@ -126,10 +127,7 @@ impl Runner {
                     shown |= self.show(id, &mut pending).await?;
                 }
                 next = stream.next() => match next {
-                    Some(Ok(ModelEvent::TextDelta(more))) => {
-                        text.push_str(&more);
-                        pending.add(&more, "");
-                    }
+                    Some(Ok(ModelEvent::TextDelta(more))) => pending.add(&more, ""),
                     Some(Ok(ModelEvent::ReasoningDelta(more))) => pending.add("", &more),
                     Some(Ok(ModelEvent::CallStarted { .. })) => began_call = true,
                     Some(Ok(ModelEvent::Completed(completion))) => break Ok(completion),
@@ -137,22 +135,24 @@ impl Runner {
                     None => break Err(LlmError::Protocol("the answer ended before it was complete".to_owned())),
                 },
             }
-            if pending.bytes() >= limits.delta_bytes {
+            if pending.fresh >= limits.delta_bytes {
                 shown |= self.show(id, &mut pending).await?;
             }
         };
-        Ok(Heard { text, began_call, shown, outcome })
+        // The rest isn't shown: the message that replaces all of it comes next.
+        Ok(Heard { text: pending.text.raw().to_owned(), began_call, shown, outcome })
     }
 
     async fn show(&self, id: Uuid, pending: &mut Pending) -> Result<bool, Fault> {
-        let Pending { text, reasoning, .. } = std::mem::take(pending);
-        let redact = |text: &str| self.inner.redactor.redact(text).into_owned();
+        (pending.fresh, pending.since) = (0, None);
+        let redactor = &self.inner.redactor;
+        let (text, reasoning) = (pending.text.take(redactor), pending.reasoning.take(redactor));
         let mut shown: Vec<NewEvent> = Vec::new();
         if !reasoning.is_empty() {
-            shown.push(events::reasoning_delta(id, &redact(&reasoning)));
+            shown.push(events::reasoning_delta(id, &reasoning));
         }
         if !text.is_empty() {
-            shown.push(events::text_delta(id, &redact(&text)));
+            shown.push(events::text_delta(id, &text));
         }
         let any = !shown.is_empty();
         if any {

@@ -16,13 +16,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::turns::{Lease, Turn, TurnWrite};
 use storage::{Storage, StorageError};
-use tokio::time::{Duration, Instant, sleep};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::sleep;
 use tracing::error;
 
 /// How often one turn is taken over before it is closed: it may be what kills the process.
 const MAX_EPOCH: i64 = 5;
-/// How often the row of a call is looked at while its host is waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Takes a turn over.
 pub(crate) async fn resume(inner: &Arc<Inner>, turn: Turn) {
@@ -54,6 +53,7 @@ async fn prepare(
     );
     runner.remember(&history);
     runner.untrusted |= turn.untrusted;
+    runner.token = turn.token.clone();
     if let Some(user) = inner.storage.users().find(turn.user).await? {
         runner.user_name = user.display_name;
     }
@@ -168,23 +168,31 @@ impl Runner {
 
     /// How a call that left the manager ended; waits a while for its host to tell. `None` if it never left.
     async fn settled_end(&self, id: CallId) -> Result<Option<Ended>, Fault> {
-        let give_up = Instant::now() + self.inner.limits.resolve_wait;
+        // Listened to before the first look, so that no change is missed.
+        let mut changes = self.inner.storage.call_changes();
+        let stop = self.stop();
+        let give_up = sleep(self.inner.limits.resolve_wait);
+        tokio::pin!(give_up);
         loop {
             let Some(ended) = known_end(&self.inner.storage, id).await? else { return Ok(None) };
             if ended.state.is_final() {
                 return Ok(Some(ended));
             }
-            if Instant::now() >= give_up || self.stop().token.is_cancelled() {
-                return Ok(Some(Ended {
-                    state: CallState::Unknown,
-                    error: Some(
-                        "the manager was restarted while it ran, and its host has not told how it ended; it was not run again"
-                            .to_owned(),
-                    ),
-                    ..ended
-                }));
+            let told = async {
+                loop {
+                    match changes.recv().await {
+                        Ok(change) if change.call_id != id => {}
+                        // Some were missed: look again. None will come any more: wait for the time to pass.
+                        Ok(_) | Err(RecvError::Lagged(_)) => return,
+                        Err(RecvError::Closed) => std::future::pending().await,
+                    }
+                }
+            };
+            tokio::select! {
+                () = told => {}
+                () = &mut give_up => return Ok(Some(untold(ended))),
+                () = stop.token.cancelled() => return Ok(Some(untold(ended))),
             }
-            sleep(LOOK_EVERY).await;
         }
     }
 
@@ -211,6 +219,18 @@ impl Runner {
         }
         turn.open = turn.calls.iter().filter(|call| !results.contains(&call.id)).cloned().collect();
         turn
+    }
+}
+
+/// A call of which its host has told nothing yet.
+fn untold(ended: Ended) -> Ended {
+    Ended {
+        state: CallState::Unknown,
+        error: Some(
+            "the manager was restarted while it ran, and its host has not told how it ended; it was not run again"
+                .to_owned(),
+        ),
+        ..ended
     }
 }
 

@@ -9,7 +9,7 @@ use crate::service::stopped_before;
 use futures::future::join_all;
 use gate::{CallRequest, Narrowing, Principal, Taint, TurnRef};
 use llm::{BadArguments, ToolCall};
-use model::{CallId, CallState, Class, EdgeId, Origin, Scope, UserId};
+use model::{CallId, CallState, Class, EdgeId, Origin, Scope};
 use serde_json::{Value, json};
 use skill::Capability;
 use std::sync::Arc;
@@ -99,9 +99,10 @@ impl Runner {
             }
             other => (None, other),
         };
-        let class = capability.as_ref().map(|capability| match &args {
-            Ok(args) => capability.class_of(args),
-            Err(_) => capability.definition().class,
+        // Where classing panics, the gate will refuse and record the call.
+        let class = capability.as_ref().and_then(|capability| match &args {
+            Ok(args) => capability.try_class_of(args),
+            Err(_) => Some(capability.definition().class),
         });
         let card = CallCard {
             id,
@@ -147,7 +148,7 @@ impl Runner {
             let reason = format!(
                 "it was not run: at most {limit} calls are made in one round; ask for it again if it is still needed"
             );
-            let ended = Ended::not_run(CallState::Refused, reason);
+            let ended = this.refuse(call, &taint, reason).await;
             done.push(this.record(call, ended).await);
         }
         let done = done.into_iter().collect::<Result<Vec<_>, Fault>>()?;
@@ -173,6 +174,19 @@ impl Runner {
     async fn run_one(&self, call: &Planned, taint: &Taint) -> Result<Recorded, Fault> {
         let ended = self.make(call, taint).await;
         self.record(call, ended).await
+    }
+
+    /// Puts a call on record that won't be made.
+    async fn refuse(&self, call: &Planned, taint: &Taint, reason: String) -> Ended {
+        let args = call.args.clone().unwrap_or_else(|bad| json!(bad.raw));
+        let request = self.request_of(call, args, taint);
+        match self.inner.executor.refuse(request, reason.clone()).await {
+            Ok(outcome) => Ended::from(outcome),
+            Err(problem) => {
+                tracing::error!(error = %problem, call.id = %call.id, "a refused call could not be recorded");
+                Ended::not_run(CallState::Refused, reason)
+            }
+        }
     }
 
     /// Makes one call, or says why it isn't made.
@@ -227,15 +241,11 @@ impl Runner {
 
     fn request_of(&self, call: &Planned, args: Value, taint: &Taint) -> CallRequest {
         let caller = if call.by_person {
-            Principal { user: self.user, roles: self.roles.clone(), on_behalf_of: None, by_model: false }
+            Principal::person_at_browser(self.user, self.roles.clone())
         } else {
-            Principal {
-                user: UserId::SYSTEM,
-                roles: self.roles.clone(),
-                on_behalf_of: Some(self.user),
-                by_model: true,
-            }
+            Principal::model_for(self.user, self.roles.clone())
         };
+        let caller = Principal { token: self.token.clone(), ..caller };
         CallRequest {
             call_id: call.id,
             scope: call.card.scope.unwrap_or(Scope::Manager),

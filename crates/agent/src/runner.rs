@@ -14,13 +14,19 @@ use serde_json::Value;
 use skill::Capability;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use storage::StorageError;
+use storage::calls::CallToken;
 use storage::chats::StoredMessage;
 use storage::turns::{Lease, NewMessage, TurnWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{interval, sleep};
 use tracing::{error, info, warn};
 use uuid::Uuid;
+
+/// How long until the end of a turn is tried to be written again; it doubles up to the second.
+const FINISH_AGAIN: Duration = Duration::from_millis(250);
+const FINISH_AGAIN_MOST: Duration = Duration::from_secs(30);
 
 /// One turn at work. Only its own task has it.
 pub(crate) struct Runner {
@@ -30,6 +36,8 @@ pub(crate) struct Runner {
     pub(crate) user: UserId,
     pub(crate) user_name: String,
     pub(crate) roles: Roles,
+    /// The API token through which the turn was asked for.
+    pub(crate) token: Option<CallToken>,
     pub(crate) label: ModelLabel,
     pub(crate) provider: MaybeProvider,
     /// The whole chat, this turn last.
@@ -121,6 +129,7 @@ impl Runner {
             user,
             user_name: String::new(),
             roles,
+            token: None,
             label,
             provider: None,
             said: Vec::new(),
@@ -163,8 +172,15 @@ impl Runner {
         info!(outcome = ending.outcome, requests = self.requests, "a turn ended");
         metrics::counter!("steadyhand_turns_total", "outcome" => ending.outcome).increment(1);
         let finish = TurnWrite { finish: Some((ending.outcome, ending.reason)), ..TurnWrite::default() };
-        if let Err(fault) = self.write(finish).await {
+        let mut wait = FINISH_AGAIN;
+        // The disk may have been full; a turn that stays at work for ever would lock its chat.
+        while let Err(fault) = self.write(finish.clone()).await {
             error!(fault = ?fault, "the end of a turn could not be written");
+            if matches!(fault, Fault::Lost) {
+                return;
+            }
+            sleep(wait).await;
+            wait = (wait * 2).min(FINISH_AGAIN_MOST);
         }
     }
 
@@ -363,7 +379,7 @@ async fn keep(inner: Arc<Inner>, lease: Lease, stop: Arc<Stop>) {
         tokio::select! {
             () = &mut time_up => {
                 stop.cut(Cut::TimeUp);
-                time_up.as_mut().reset(tokio::time::Instant::now() + std::time::Duration::from_secs(86_400));
+                time_up.as_mut().reset(tokio::time::Instant::now() + Duration::from_secs(86_400));
             }
             _ = beat.tick() => match inner.storage.turns().renew(lease, hold).await {
                 Ok(true) => {

@@ -14,6 +14,7 @@ use skill::Catalogue;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use storage::calls::CallToken;
 use storage::turns::{Lease, NewMessage, NewTurn, TurnWrite};
 use storage::{Storage, StorageError};
 use tokio::sync::watch;
@@ -57,6 +58,8 @@ pub struct SubmitTurn {
     pub user_name: String,
     /// What they may do. Their model's calls have the same rights.
     pub roles: Roles,
+    /// The API token through which they ask.
+    pub token: Option<CallToken>,
     /// What they wrote.
     pub text: String,
 }
@@ -302,6 +305,7 @@ impl Agent {
             session: session.id,
             user: submit.user,
             roles: submit.roles.clone(),
+            token: submit.token.clone(),
             worker: inner.worker,
             lease: inner.limits.lease,
             message: NewMessage {
@@ -322,6 +326,7 @@ impl Agent {
         })?;
         let mut runner = Runner::new(Arc::clone(inner), lease, session.id, submit.user, submit.roles, label);
         runner.user_name = submit.user_name;
+        runner.token = submit.token;
         runner.provider = provider;
         runner.remember(&history);
         runner.said.push(Said::User { text: shown });

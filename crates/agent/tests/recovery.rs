@@ -119,6 +119,7 @@ async fn killed_before_dispatch(world: &World) -> (model::SessionId, TurnId, mod
             session,
             user: ADA,
             roles: model::Roles::new([model::Role::Operator]),
+            token: None,
             worker: uuid::Uuid::new_v4(),
             lease: Duration::from_secs(15),
             message: message(json!({"role": "user", "text": "look"})),
@@ -209,7 +210,7 @@ async fn a_turn_that_keeps_killing_its_process_is_closed() {
 
 #[tokio::test]
 async fn a_worker_whose_turn_was_taken_over_writes_nothing_more() {
-    let model = ScriptedModel::new(|_, _| Step::Hang(vec![ModelEvent::TextDelta("a".to_owned())]));
+    let model = ScriptedModel::new(|_, _| Step::Hang(vec![ModelEvent::TextDelta("a ".to_owned())]));
     let short = Limits { lease: Duration::from_millis(150), ..limits() };
     let world = World::with_limits(model, quiet_hosts(), short).await;
     let session = world.session().await;

@@ -141,6 +141,43 @@ async fn calls_beyond_eight_in_one_round_get_an_error_result() {
     );
     assert!(told[10].1.contains("at most 8 calls"), "{}", told[10].1);
     assert_eq!(payloads(&events, "chat.tool-result.v1").len(), 11);
+
+    // Those that weren't made are on record too, with the reason.
+    let filter = CallFilter { state: Some(CallState::Refused), ..CallFilter::default() };
+    let refused = world.storage.calls().list(&filter, None, 50).await.unwrap();
+    assert_eq!(refused.len(), 3);
+    for row in &refused {
+        assert!(row.error.as_ref().unwrap().contains("at most 8 calls"), "{row:?}");
+        assert_eq!((row.session, row.person(), row.started_at), (Some(session), ADA, None));
+    }
+    assert!(world.storage.audit().verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn a_secret_that_a_model_streams_in_pieces_is_in_no_delta() {
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+    let text = format!("Your token is {secret} and it works.");
+    let pieces = |text: &str| -> Vec<String> {
+        text.as_bytes().chunks(5).map(|piece| String::from_utf8(piece.to_vec()).unwrap()).collect()
+    };
+    let mut stream: Vec<ModelEvent> = pieces(&text).into_iter().map(ModelEvent::TextDelta).collect();
+    stream.extend(pieces(&text).into_iter().map(ModelEvent::ReasoningDelta));
+    let model = ScriptedModel::new(move |_, _| Step::Hang(stream.clone()));
+    let limits = Limits { delta_bytes: 4, ..Limits::default() };
+    let world = World::with_limits(model, quiet_hosts(), limits).await;
+    let session = world.session().await;
+    let turn = world.submit(session, "what is my token?").await;
+    // The last word comes out only when its end has come.
+    let has_all = |events: &[TurnEvent]| {
+        let shown = payloads(events, "chat.text-delta.v1");
+        shown.iter().filter_map(|delta| delta["text"].as_str()).collect::<String>().ends_with("and it ")
+    };
+    let events = world.until(session, turn, has_all).await;
+    let shown = payloads(&events, "chat.text-delta.v1");
+    let shown: String = shown.iter().filter_map(|delta| delta["text"].as_str()).collect();
+    assert!(shown.starts_with("Your token is [redacted:github-token:"), "{shown}");
+    let all = format!("{events:?}");
+    assert!(!all.contains("ghp_") && !all.contains("abcdefghij"), "{all}");
 }
 
 #[tokio::test]

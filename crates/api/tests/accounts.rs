@@ -234,3 +234,47 @@ async fn chat_is_off_until_an_admin_opens_it_and_a_pin_wins() {
     assert_eq!(ann.post("/api/v1/sessions", json!({})).await.status, StatusCode::FORBIDDEN);
     assert_eq!(admin.post("/api/v1/sessions", json!({})).await.status, StatusCode::CREATED);
 }
+
+#[tokio::test]
+async fn a_call_through_a_token_is_on_record_as_its_owners_via_that_token() {
+    let api = TestApi::start().await;
+    let ann = api.signed_in("ann", Role::Operator).await;
+    let made =
+        ann.post("/api/v1/tokens", json!({"name": "deploy bot", "scopes": ["read", "call", "chat"]})).await;
+    let via = json!({"id": made.body["id"], "name": "deploy bot"});
+    let token = api.with_token(made.body["token"].as_str().unwrap());
+
+    let call = token.post("/api/v1/calls", json!({"tool": "query_edges"})).await;
+    assert_eq!(call.body["state"], "succeeded", "{}", call.text);
+    assert_eq!(call.body["token"], via);
+    let detail = ann.get(&format!("/api/v1/calls/{}", call.body["id"].as_str().unwrap())).await;
+    assert_eq!((&detail.body["token"], &detail.body["caller"]["name"]), (&via, &json!("ann")));
+    let received = &detail.body["audit"][0];
+    assert_eq!(received["actor"]["kind"], "token");
+    assert_eq!(received["actor"]["id"], made.body["id"]);
+    assert_eq!(received["payload"]["token_name"], "deploy bot");
+
+    // A model's call in a turn that was asked for through it names it, too; what ann asks at her browser doesn't.
+    let by_browser = ann.post("/api/v1/calls", json!({"tool": "query_edges"})).await;
+    assert!(by_browser.body["token"].is_null(), "{}", by_browser.text);
+    let chat = token.post("/api/v1/sessions", json!({})).await;
+    let chat = chat.body["id"].as_str().unwrap().to_owned();
+    let turn = token.post(&format!("/api/v1/sessions/{chat}/turns"), json!({"text": "/query_edges"})).await;
+    assert_eq!(turn.status, StatusCode::ACCEPTED, "{}", turn.text);
+    api.state.agent.idle().await;
+    let calls = ann.get(&format!("/api/v1/calls?session={chat}")).await;
+    assert_eq!(calls.body["items"][0]["token"], via, "{}", calls.text);
+
+    // Scopes and revocation still hold.
+    let narrow = ann.post("/api/v1/tokens", json!({"name": "look", "scopes": ["read"]})).await;
+    let narrow = api.with_token(narrow.body["token"].as_str().unwrap());
+    assert_eq!(
+        narrow.post("/api/v1/calls", json!({"tool": "query_edges"})).await.status,
+        StatusCode::FORBIDDEN
+    );
+    ann.delete(&format!("/api/v1/tokens/{}", made.body["id"])).await;
+    assert_eq!(
+        token.post("/api/v1/calls", json!({"tool": "query_edges"})).await.status,
+        StatusCode::UNAUTHORIZED
+    );
+}

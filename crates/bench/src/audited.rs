@@ -109,12 +109,7 @@ impl Audited {
             key: KEY.to_owned(),
             edge: Some(self.edge),
             args: json!({"word": "word"}),
-            caller: Principal {
-                user: UserId(1),
-                roles: Roles::new([Role::Operator]),
-                on_behalf_of: None,
-                by_model: false,
-            },
+            caller: Principal::person_at_browser(UserId(1), Roles::new([Role::Operator])),
             origin: Origin::Api,
             session: None,
             turn: None,

@@ -136,6 +136,19 @@ impl Executor {
         }
     }
 
+    /// Puts a call on record that its asker won't have made, for this reason. An outcome like any other refusal.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it can't be put on record.
+    pub async fn refuse(&self, request: CallRequest, reason: String) -> Result<CallOutcome, GateError> {
+        let tool = request.key.clone();
+        let span = call_span(&request);
+        let rejection = self.inner.gate.refuse(request, reason).instrument(span).await?;
+        crate::run::count(&tool, rejection.state, None);
+        Ok(CallOutcome::rejected(tool, rejection))
+    }
+
     /// Stops a running call by its id; false if it doesn't run. The call then ends as cancelled, unless it ended by
     /// itself just before.
     pub fn cancel(&self, call: CallId) -> bool {

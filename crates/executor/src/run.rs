@@ -18,7 +18,7 @@ use storage::Actor;
 use storage::calls::Settled;
 use tokio_util::sync::CancellationToken;
 use tools::ToolContext;
-use tracing::{Span, error, info, warn};
+use tracing::{Span, debug, error, info, warn};
 
 /// How long a host may take to answer after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -28,6 +28,10 @@ const SLACK: Duration = Duration::from_secs(1);
 
 /// How often the end of a call is tried to be put on record.
 const RECORD_ATTEMPTS: u32 = 3;
+
+/// How long until it is tried again after that; it doubles up to the second.
+const RECORD_AGAIN: Duration = Duration::from_millis(250);
+const RECORD_AGAIN_MOST: Duration = Duration::from_secs(30);
 
 /// Why a call is to end before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +144,7 @@ impl Executor {
                 }
             }
         }
+        self.record_later(call.call_id(), finished);
         Recorded {
             settled: Settled::Before(CallState::Running),
             state: CallState::Unknown,
@@ -147,6 +152,27 @@ impl Executor {
             result_bytes: 0,
             error: Some("The call ran, but how it ended could not be put on record.".to_owned()),
         }
+    }
+}
+
+impl Executor {
+    /// Tries on until the end is on record: the disk may have been full, and a row that says `running` for ever would
+    /// be a lie.
+    fn record_later(&self, call: CallId, finished: FinishedCall) {
+        let recorder = self.inner.gate.recorder().clone();
+        tokio::spawn(async move {
+            let mut wait = RECORD_AGAIN;
+            loop {
+                tokio::time::sleep(wait).await;
+                match recorder.finish(call, finished.clone()).await {
+                    Ok(_) => return info!(call.id = %call, "the end of a call is on record after all"),
+                    Err(problem) => {
+                        debug!(call.id = %call, error = %problem, "the end of a call still can't be recorded")
+                    }
+                }
+                wait = (wait * 2).min(RECORD_AGAIN_MOST);
+            }
+        });
     }
 }
 

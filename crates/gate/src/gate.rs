@@ -101,7 +101,31 @@ impl Gate {
     /// # Errors
     ///
     /// Fails if the answer can't be put on record, the id was used before, or the turn has another worker.
-    pub async fn admit(&self, mut request: CallRequest) -> Result<Admission, GateError> {
+    pub async fn admit(&self, request: CallRequest) -> Result<Admission, GateError> {
+        self.decide_on(request, None).await
+    }
+
+    /// Puts a call on record that its asker won't have made, for this reason: as `refused`, whatever else could be
+    /// said of it. Nothing runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it can't be put on record, the id was used before, or the turn has another worker.
+    pub async fn refuse(&self, request: CallRequest, reason: String) -> Result<Rejection, GateError> {
+        let call_id = request.call_id;
+        Ok(match self.decide_on(request, Some(reason.clone())).await? {
+            Admission::Rejected(rejection) => rejection,
+            // Never: a given reason refuses.
+            Admission::Admitted(_) => Rejection { call_id, state: CallState::Refused, reason, schema: None },
+        })
+    }
+
+    /// Decides; `refusal` is a reason that is there before anything is looked at.
+    async fn decide_on(
+        &self,
+        mut request: CallRequest,
+        refusal: Option<String>,
+    ) -> Result<Admission, GateError> {
         let call = request.call_id;
         let catalogue = self.catalogue.load_full();
         let reviewer = Reviewer {
@@ -111,6 +135,10 @@ impl Gate {
             probes: &self.probes,
         };
         let Review { class, definition_hash, edge_name, outcome } = reviewer.review(&mut request);
+        let outcome = match refusal {
+            Some(reason) => Outcome::Refuse { policy: PolicyDecision::Deny, reason },
+            None => outcome,
+        };
         let now = self.storage.now();
         let timeout = request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout);
         let deadline = now + timeout;
@@ -135,6 +163,7 @@ impl Gate {
             caller: request.caller.user,
             caller_role: request.caller.role_word().to_owned(),
             on_behalf_of: request.caller.on_behalf_of,
+            token: request.caller.token.clone(),
             origin: request.origin,
             policy: verdict.policy,
             deadline: (verdict.state == CallState::Running).then_some(deadline),

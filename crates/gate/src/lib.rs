@@ -28,5 +28,5 @@ pub use limits::CallLimits;
 pub use places::ProbeRules;
 pub use policy::{Policy, PolicyProblem, RawToolPolicy, ToolPolicy};
 pub use record::{FinishedCall, Recorded, Recorder};
-pub use redact::{PatternError, Redactor};
+pub use redact::{PatternError, RedactedStream, Redactor};
 pub use request::{CallRequest, EdgeIdProblem, Narrowing, Principal, Taint, TurnRef, take_edge_id};

@@ -187,6 +187,37 @@ fn is_cloud_metadata(host: &str) -> bool {
 }
 
 impl ProbeRules {
+    /// Checks one entry of `allow`.
+    ///
+    /// # Errors
+    ///
+    /// Says, to be put behind the entry, what is wrong with it and what would be right.
+    pub fn check_allowed(entry: &str) -> Result<(), &'static str> {
+        let host = entry.strip_prefix("*.").unwrap_or(entry);
+        if entry.contains(['/', '@', '?', '#', '\\']) || entry.trim() != entry {
+            return Err(
+                "is more than a host; write the name or address alone, for example `status.example.com`",
+            );
+        }
+        if host.contains('*') {
+            return Err("has a star in it; one may only stand for all names below, as in `*.example.com`");
+        }
+        if split_port(host).1.is_some() {
+            return Err("has a port; write the host alone, probes may then go to all of its ports");
+        }
+        if is_cloud_metadata(&normal_host(host)) {
+            return Err("is a cloud metadata address, to which probes never go");
+        }
+        match (address_of(host), host.len() < entry.len()) {
+            (Some(_), true) => Err("is no name that others could be below; write the address alone"),
+            (Some(_), false) => Ok(()),
+            (None, _) if !host.contains(':') && Host::parse(host).is_ok() => Ok(()),
+            (None, _) => Err(
+                "is no host's name or address; for example `status.example.com`, `*.example.com`, `192.0.2.7`",
+            ),
+        }
+    }
+
     fn allows(&self, place: &Place) -> bool {
         self.allow.iter().any(|entry| match entry.strip_prefix("*.") {
             Some(parent) => {
@@ -294,6 +325,31 @@ mod tests {
         assert_eq!(verdict("probe_http", json!({"url": "http://manager.internal:7180/"}), false), "refuse");
         assert_eq!(verdict("probe_tcp", json!({"target": "localhost:22"}), false), "fine");
         assert_eq!(verdict("probe_tcp", json!({"target": "db1:7443"}), false), "fine");
+    }
+
+    #[test]
+    fn entries_of_the_allow_list_are_hosts_and_nothing_else() {
+        for right in
+            ["db1", "status.example.com", "*.example.com", "192.0.2.7", "2001:db8::1", "[2001:db8::1]"]
+        {
+            assert_eq!(ProbeRules::check_allowed(right), Ok(()), "{right}");
+        }
+        for wrong in [
+            "",
+            "*",
+            "*.",
+            "a.*.com",
+            "https://example.com",
+            "example.com/x",
+            "example.com:443",
+            "*.192.0.2.7",
+            "169.254.169.254",
+            "0xa9fea9fe",
+            "exa mple.com",
+            " example.com",
+        ] {
+            assert!(ProbeRules::check_allowed(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

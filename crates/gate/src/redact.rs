@@ -5,6 +5,9 @@
 
 mod names;
 mod patterns;
+mod stream;
+
+pub use stream::{MAX_HELD_BYTES, RedactedStream};
 
 use names::{is_sensitive_name, is_working_directory};
 use patterns::{Pattern, Rule};
@@ -149,6 +152,25 @@ impl Redactor {
 
     /// One round; `None` if there was nothing to take out.
     fn redact_once(&self, text: &str) -> Option<String> {
+        let spans = self.spans(text);
+        (!spans.is_empty()).then(|| self.without(text, spans))
+    }
+
+    /// The text with a mark in the place of each span.
+    fn without(&self, text: &str, spans: impl IntoIterator<Item = Span>) -> String {
+        let mut redacted = String::with_capacity(text.len());
+        let mut position = 0;
+        for span in spans {
+            redacted.push_str(&text[position..span.start]);
+            redacted.push_str(&self.mark(span.kind, &text[span.start..span.end]));
+            position = span.end;
+        }
+        redacted.push_str(&text[position..]);
+        redacted
+    }
+
+    /// What one round takes out, in order and without overlaps.
+    fn spans(&self, text: &str) -> Vec<Span> {
         let marks: Vec<Range<usize>> = PLACEHOLDER.find_iter(text).map(|mark| mark.range()).collect();
         let mut found: Vec<Span> = Vec::new();
         for pattern in patterns::BUILTIN.iter().chain(&self.own) {
@@ -164,18 +186,7 @@ impl Redactor {
                 _ => merged.push(span),
             }
         }
-        if merged.is_empty() {
-            return None;
-        }
-        let mut redacted = String::with_capacity(text.len());
-        let mut position = 0;
-        for span in merged {
-            redacted.push_str(&text[position..span.start]);
-            redacted.push_str(&self.mark(span.kind, &text[span.start..span.end]));
-            position = span.end;
-        }
-        redacted.push_str(&text[position..]);
-        Some(redacted)
+        merged
     }
 }
 

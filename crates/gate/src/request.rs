@@ -4,6 +4,7 @@ use model::{CallId, EdgeId, Origin, Roles, Scope, SessionId, TurnId, UserId};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use storage::calls::CallToken;
 
 /// A wish for a call, from any entry point.
 #[derive(Clone, Debug)]
@@ -47,9 +48,21 @@ pub struct Principal {
     pub on_behalf_of: Option<UserId>,
     /// Whether a model asks.
     pub by_model: bool,
+    /// The API token through which the person asked, themselves or for the turn in which a model asks.
+    pub token: Option<CallToken>,
 }
 
 impl Principal {
+    /// A person who asks themselves, at a browser.
+    pub fn person_at_browser(user: UserId, roles: Roles) -> Self {
+        Self { user, roles, on_behalf_of: None, by_model: false, token: None }
+    }
+
+    /// A model that asks in a chat of `owner`.
+    pub fn model_for(owner: UserId, roles: Roles) -> Self {
+        Self { user: UserId::SYSTEM, roles, on_behalf_of: Some(owner), by_model: true, token: None }
+    }
+
     /// The person behind the call: the chat's owner for a model, else the caller.
     pub fn person(&self) -> UserId {
         self.on_behalf_of.unwrap_or(self.user)

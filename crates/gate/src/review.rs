@@ -54,10 +54,18 @@ impl Reviewer<'_> {
         // Only valid arguments are classed: `classify` may rely on the schema.
         let (class, outcome) = match self.check_arguments(&capability, request) {
             Err(invalid) => (capability.definition().class, Err(invalid)),
-            Ok(()) => {
-                let class = class_of(&capability, request, host.as_ref());
-                (class, self.outcome(&capability, class, request, host.as_ref()))
-            }
+            Ok(()) => match class_of(&capability, request, host.as_ref()) {
+                Some(class) => (class, self.outcome(&capability, class, request, host.as_ref())),
+                // Nothing is known of what it would do, so it counts as the worst.
+                None => (
+                    Class::Dangerous,
+                    Err(deny(format!(
+                        "The call could not be classed, because of a defect in how `{}` classes its arguments. \
+                         Nothing was run.",
+                        request.key
+                    ))),
+                ),
+            },
         };
         Review {
             class,
@@ -197,15 +205,15 @@ fn deny(reason: String) -> Outcome {
     Outcome::Refuse { policy: PolicyDecision::Deny, reason }
 }
 
-/// The stricter of the manager's own answer and what the host's edge described.
-fn class_of(capability: &Capability, request: &CallRequest, host: Option<&HostFacts>) -> Class {
-    let own = capability.class_of(&request.args);
+/// The stricter of the manager's own answer and what the host's edge described; `None` if its own classing panics.
+fn class_of(capability: &Capability, request: &CallRequest, host: Option<&HostFacts>) -> Option<Class> {
+    let own = capability.try_class_of(&request.args)?;
     if request.scope != Scope::Host {
-        return own;
+        return Some(own);
     }
     let described = host
         .and_then(|host| host.skills.as_ref())
         .and_then(|skills| skills.get(&request.key))
         .map_or(Class::Safe, |facts| facts.class);
-    own.max(described)
+    Some(own.max(described))
 }

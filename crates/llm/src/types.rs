@@ -48,6 +48,8 @@ pub struct ModelRequest {
     pub max_output_tokens: u32,
     /// The hosts, as structured facts. The builtin router reads them; others find them in the system prompt.
     pub hosts: Vec<HostRef>,
+    /// What the time is, for the builtin router; others find it in the system prompt.
+    pub now: Option<model::Timestamp>,
 }
 
 /// One host, as the builtin router needs to know it.

@@ -39,7 +39,7 @@ fn check(table: &str) {
     let wrong: Vec<String> = rows(table)
         .into_iter()
         .filter_map(|(text, wanted)| {
-            let got = notation(&route(text, &RouteContext { tools: &tools, hosts: &[] }));
+            let got = notation(&route(text, &RouteContext { tools: &tools, hosts: &[], now: None }));
             (got != wanted).then(|| format!("{text}\n  wanted {wanted}\n  got    {got}"))
         })
         .collect();
@@ -97,7 +97,7 @@ fn it_never_claims_to_be_a_language_model() {
         ("who are you", "not a language model"),
         ("너 인공지능이야?", "언어 모델이 아니라"),
     ] {
-        let routed = route(text, &RouteContext { tools: &tools, hosts: &[] });
+        let routed = route(text, &RouteContext { tools: &tools, hosts: &[], now: None });
         assert!(routed.reply.contains(wanted), "{text}: {}", routed.reply);
     }
 }
@@ -111,7 +111,7 @@ fn questions_back_name_the_choices() {
         ("ping it", &["ping 10.0.0.1"]),
         ("디비 왜 죽었어", &["postgresql", "mysql"]),
     ] {
-        let routed = route(text, &RouteContext { tools: &tools, hosts: &[] });
+        let routed = route(text, &RouteContext { tools: &tools, hosts: &[], now: None });
         assert!(routed.asks && routed.reply.contains('?'), "{text}: {}", routed.reply);
         for choice in choices {
             assert!(routed.reply.contains(choice), "{text}: {}", routed.reply);
@@ -123,7 +123,7 @@ fn questions_back_name_the_choices() {
 fn a_host_of_the_inventory_is_known_by_its_name() {
     let tools = compiled_in_tools();
     let hosts = ["bigbox".to_owned(), "Seoul".to_owned()];
-    let context = RouteContext { tools: &tools, hosts: &hosts };
+    let context = RouteContext { tools: &tools, hosts: &hosts, now: None };
     assert_eq!(notation(&route("how loaded is bigbox?", &context)), "host_load host=bigbox");
     assert_eq!(notation(&route("seoul 부하 어때", &context)), "host_load host=seoul");
 }
@@ -131,7 +131,28 @@ fn a_host_of_the_inventory_is_known_by_its_name() {
 #[test]
 fn a_tool_that_is_not_offered_is_not_called() {
     let tools: Vec<_> = compiled_in_tools().into_iter().filter(|tool| tool.name == "host_load").collect();
-    let routed = route("is nginx running?", &RouteContext { tools: &tools, hosts: &[] });
+    let routed = route("is nginx running?", &RouteContext { tools: &tools, hosts: &[], now: None });
     assert!(routed.calls.is_empty());
     assert!(routed.reply.contains("service_status"), "{}", routed.reply);
+}
+
+#[test]
+fn times_of_the_clock_reach_the_journal() {
+    let tools = compiled_in_tools();
+    // 2026-05-04, 15:00 UTC
+    let now = model::Timestamp::from_timestamp(1_777_906_800, 0);
+    for (text, since, until) in [
+        ("show the nginx logs on web-1 since 14:30", "2026-05-04T14:30:00Z", None),
+        (
+            "show the nginx logs on web-1 between 9:00 and 10:00",
+            "2026-05-04T09:00:00Z",
+            Some("2026-05-04T10:00:00Z"),
+        ),
+        ("web-1에서 오후 2시부터 nginx 로그 보여줘", "2026-05-04T14:00:00Z", None),
+    ] {
+        let routed = route(text, &RouteContext { tools: &tools, hosts: &[], now });
+        let call = routed.calls.iter().find(|call| call.tool == "read_journal");
+        let args = &call.unwrap_or_else(|| panic!("{text}: {routed:?}")).args;
+        assert_eq!((args["since"].as_str(), args["until"].as_str()), (Some(since), until), "{text}: {args}");
+    }
 }

@@ -29,4 +29,30 @@ mod tests {
         assert!(compiled_in().unwrap().iter().count() >= 12);
         assert!(known_tools().contains(&"host_load".to_owned()));
     }
+
+    /// A schema without what only people and models read.
+    fn bare(schema: &serde_json::Value) -> serde_json::Value {
+        let mut schema = schema.clone();
+        for property in schema["properties"].as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
+            if let Some(property) = property.as_object_mut() {
+                property.remove("description");
+                property.remove("default");
+            }
+        }
+        if schema.get("required").is_none() {
+            schema["required"] = serde_json::json!([]);
+        }
+        schema
+    }
+
+    #[test]
+    fn the_routers_copies_of_the_managers_tools_have_the_real_parameters() {
+        let copies = llm::builtin::compiled_in_tools();
+        for tool in tools::capabilities().unwrap() {
+            let real = tool.definition();
+            let copy = copies.iter().find(|copy| copy.name == real.key);
+            let copy = copy.unwrap_or_else(|| panic!("the router has no copy of `{}`", real.key));
+            assert_eq!(bare(&copy.params), bare(&real.params), "{}", real.key);
+        }
+    }
 }

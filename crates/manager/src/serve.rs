@@ -11,7 +11,7 @@ use api::{ApiConfig, AppParts, AppState, ReadinessCheck};
 use arc_swap::ArcSwap;
 use executor::{Executor, ExecutorParts};
 use fleet::{Fleet, FleetConfig, FleetParts};
-use gate::{CallLimits, Gate, GateParts, HostDirectory, HostFacts, ProbeRules, Recorder, Redactor};
+use gate::{Gate, GateParts, HostDirectory, HostFacts, ProbeRules, Recorder, Redactor};
 use metrics_exporter_prometheus::PrometheusHandle;
 use model::{Clock, SystemClock};
 use skill::Catalogue;
@@ -181,11 +181,11 @@ fn make_gate(config: &Config, base: &Base, fleet: &Fleet, console_port: u16) -> 
         redactor: Arc::clone(&base.redactor),
         hosts: Arc::new(fleet.clone()) as Arc<dyn HostDirectory>,
         probes: ProbeRules {
-            allow: Vec::new(),
+            allow: config.security.probes_allow.clone(),
             own_ports: vec![console_port, fleet.local_addr().port()],
             own_hosts: own_hosts(config),
         },
-        limits: CallLimits::default(),
+        limits: config.security.limits,
     })
 }
 

@@ -145,4 +145,9 @@ impl Capability {
     pub fn class_of(&self, args: &Value) -> Class {
         (self.classify)(args).max(self.definition.class)
     }
+
+    /// As [`Capability::class_of`], for whoever must go on when it panics: `None` then.
+    pub fn try_class_of(&self, args: &Value) -> Option<Class> {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.class_of(args))).ok()
+    }
 }

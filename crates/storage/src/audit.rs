@@ -17,6 +17,8 @@
 //! Row 1 of a chain has kind `chain.started`; its `prev_hash` is SHA-256 of `"steadyhand audit chain 1\n"` and the
 //! 16 bytes of the chain id.
 
+mod projection;
+
 use crate::sql::{Bind, Sql, bind_all};
 use crate::time::{from_micros, micros};
 use crate::{Conn, Storage, StorageError};
@@ -111,7 +113,9 @@ pub struct Verification {
     pub rows: u64,
     /// The last row that is right.
     pub through_seq: i64,
-    /// What is wrong with the one after it.
+    /// Calls whose rows are what the chain says.
+    pub calls: u64,
+    /// What is wrong with the row after it, or with the first call that isn't as the chain says.
     pub problem: Option<String>,
 }
 
@@ -320,8 +324,8 @@ impl Audit<'_> {
         rows.into_iter().map(StoredRow::read).collect()
     }
 
-    /// Checks every row of the chain: numbers without gaps, hashes, links, and the head that is kept beside it.
-    /// Rows are streamed; memory use doesn't grow with the log.
+    /// Checks every row of the chain (numbers without gaps, hashes, links, and the head that is kept beside it), then
+    /// every call's row against it. Rows are streamed; memory use doesn't grow with the log.
     ///
     /// # Errors
     ///
@@ -333,7 +337,7 @@ impl Audit<'_> {
             sqlx::query_as("SELECT chain_id, head_seq, head_hash FROM audit_chains ORDER BY created_at")
                 .fetch_all(&mut *snapshot)
                 .await?;
-        let mut result = Verification { ok: true, rows: 0, through_seq: 0, problem: None };
+        let mut result = Verification { ok: true, rows: 0, through_seq: 0, calls: 0, problem: None };
         if chains.is_empty() {
             return Ok(Verification {
                 ok: false,
@@ -364,6 +368,12 @@ impl Audit<'_> {
                 result.ok = false;
                 break;
             }
+        }
+        if result.ok {
+            let compared = projection::compare(&mut snapshot).await?;
+            result.calls = compared.calls;
+            result.ok = compared.problem.is_none();
+            result.problem = compared.problem;
         }
         snapshot.rollback().await?;
         Ok(result)

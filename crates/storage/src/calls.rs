@@ -64,12 +64,30 @@ pub struct NewCall {
     pub caller_role: String,
     /// The person in whose chat a model called.
     pub on_behalf_of: Option<UserId>,
+    /// The API token through which the person asked.
+    pub token: Option<CallToken>,
     /// The entry point.
     pub origin: Origin,
     /// What policy and class said.
     pub policy: PolicyDecision,
     /// When it is to have ended.
     pub deadline: Option<Timestamp>,
+}
+
+/// The API token through which a person asked for something.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CallToken {
+    /// Its id.
+    pub id: i64,
+    /// What its owner called it at that time.
+    pub name: String,
+}
+
+impl CallToken {
+    /// Joins two columns, which are there together or not at all.
+    pub(crate) fn of_columns(id: Option<i64>, name: Option<String>) -> Option<Self> {
+        id.map(|id| Self { id, name: name.unwrap_or_default() })
+    }
 }
 
 /// Proof of who works on a turn: the insert of a `running` row fails when the turn has a newer epoch.
@@ -236,9 +254,10 @@ async fn create(
     let inserted = sqlx::query(
         "INSERT INTO chat_tool_calls (id, session_id, turn_id, parent_call_id, tool_name, class, scope, args_json,
              args_sealed, args_digest, definition_hash, status, error, device_id, device_name, created_at, started_at,
-             deadline_at, finished_at, caller_user_id, caller_role, on_behalf_of, origin, policy_decision)
+             deadline_at, finished_at, caller_user_id, caller_role, on_behalf_of, origin, policy_decision, token_id,
+             token_name)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24)",
+             $23, $24, $25, $26)",
     )
     .bind(call.id.0)
     .bind(call.session.map(|id| id.0))
@@ -264,6 +283,8 @@ async fn create(
     .bind(call.on_behalf_of.map(|id| id.0))
     .bind(call.origin.as_str())
     .bind(call.policy.as_str())
+    .bind(call.token.as_ref().map(|token| token.id))
+    .bind(call.token.as_ref().map(|token| token.name.as_str()))
     .execute(&mut *conn)
     .await;
     match inserted.map_err(StorageError::from) {
@@ -283,7 +304,11 @@ fn received_entry(call: &NewCall, digest: &str) -> AuditEntry {
         CallState::Refused => "call.refused",
         _ => "call.admitted",
     };
-    let actor = if call.caller == UserId::SYSTEM { Actor::System } else { Actor::User(call.caller) };
+    let actor = match &call.token {
+        _ if call.caller == UserId::SYSTEM => Actor::System,
+        Some(token) => Actor::Token(token.id, call.caller),
+        None => Actor::User(call.caller),
+    };
     let args = call.args_redacted.to_string();
     let args = if args.len() <= AUDITED_ARGS_BYTES {
         json!({"args": call.args_redacted})
@@ -296,6 +321,8 @@ fn received_entry(call: &NewCall, digest: &str) -> AuditEntry {
         "turn_id": call.turn, "parent_call_id": call.parent, "caller_user_id": call.caller,
         "caller_role": call.caller_role, "on_behalf_of": call.on_behalf_of, "origin": call.origin,
         "policy_decision": call.policy, "error": call.error,
+        "token_id": call.token.as_ref().map(|token| token.id),
+        "token_name": call.token.as_ref().map(|token| &token.name),
     });
     if let (Value::Object(fields), Value::Object(args)) = (&mut payload, args) {
         fields.extend(args);

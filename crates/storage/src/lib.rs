@@ -14,6 +14,7 @@ pub mod models;
 pub mod settings;
 pub mod signins;
 mod sql;
+pub mod throttle;
 mod time;
 pub mod tokens;
 pub mod turns;

@@ -1,6 +1,7 @@
 //! Turns as durable jobs. Everything that a turn writes goes through [`Turns::write`], in one transaction that first
 //! checks the lease: a worker that lost its turn can't add to it.
 
+use crate::calls::CallToken;
 use crate::chats::{self, NewEvent};
 use crate::{Conn, Storage, StorageError, from_micros, micros};
 use model::{Roles, SessionId, Timestamp, TurnId, UserId};
@@ -25,6 +26,8 @@ pub struct Turn {
     pub user: UserId,
     /// The rights that its calls have.
     pub roles: Roles,
+    /// The API token through which it was asked for.
+    pub token: Option<CallToken>,
     /// `running`, or how it ended.
     pub state: String,
     /// The epoch of its lease. The gate checks it before a call runs.
@@ -54,6 +57,8 @@ pub struct NewTurn {
     pub user: UserId,
     /// The rights that its calls have.
     pub roles: Roles,
+    /// The API token through which it is asked for.
+    pub token: Option<CallToken>,
     /// Who works on it.
     pub worker: Uuid,
     /// How long the lease holds.
@@ -128,6 +133,8 @@ struct TurnRow {
     input_tokens: i64,
     output_tokens: i64,
     started_at: i64,
+    token_id: Option<i64>,
+    token_name: Option<String>,
 }
 
 impl TryFrom<TurnRow> for Turn {
@@ -148,12 +155,13 @@ impl TryFrom<TurnRow> for Turn {
             input_tokens: row.input_tokens,
             output_tokens: row.output_tokens,
             started_at: from_micros(row.started_at)?,
+            token: CallToken::of_columns(row.token_id, row.token_name),
         })
     }
 }
 
 const TURN: &str = "SELECT id, session_id, user_id, roles, state, epoch, stop_requested, untrusted, requests, \
-     input_tokens, output_tokens, started_at FROM turns";
+     input_tokens, output_tokens, started_at, token_id, token_name FROM turns";
 
 impl Turns {
     /// Keeps an operator's message and begins its turn, in one transaction. Returns the lease.
@@ -302,8 +310,8 @@ async fn begin(conn: &mut Conn, new: NewTurn, now: Timestamp) -> Result<Lease, S
     let roles =
         serde_json::to_string(&new.roles).map_err(|_| StorageError::corrupt("the roles of a turn"))?;
     sqlx::query(
-        "INSERT INTO turns (id, session_id, user_id, roles, state, worker, epoch, lease_until, started_at) \
-         VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)",
+        "INSERT INTO turns (id, session_id, user_id, roles, state, worker, epoch, lease_until, started_at, \
+         token_id, token_name) VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8, $9, $10)",
     )
     .bind(new.id.0)
     .bind(new.session.0)
@@ -313,6 +321,8 @@ async fn begin(conn: &mut Conn, new: NewTurn, now: Timestamp) -> Result<Lease, S
     .bind(lease.epoch)
     .bind(micros(now + new.lease))
     .bind(micros(now))
+    .bind(new.token.as_ref().map(|token| token.id))
+    .bind(new.token.as_ref().map(|token| token.name.as_str()))
     .execute(&mut *conn)
     .await?;
     add_message(conn, new.session, new.id, &new.message, now).await?;

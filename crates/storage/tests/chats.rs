@@ -57,6 +57,7 @@ impl World {
             session,
             user,
             roles: Roles::new([Role::Viewer]),
+            token: None,
             worker,
             lease: LEASE,
             message: NewMessage { id: Uuid::now_v7(), body: json!({"text": "hi"}), untrusted: false },

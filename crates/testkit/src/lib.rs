@@ -7,6 +7,6 @@ mod product;
 mod session;
 
 pub use events::{EventStream, LiveEvent};
-pub use process::Lines;
+pub use process::{Lines, binary};
 pub use product::{ADMIN_PASSWORD, EdgeProcess, Product, ProductBuilder};
 pub use session::{Reply, Session};

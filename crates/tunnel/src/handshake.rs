@@ -90,6 +90,8 @@ pub enum HandshakeReason {
     ManagerRefused(ManagerRefusal),
     /// It took too long.
     TooSlow(Duration),
+    /// So many others from its address were under way.
+    TooMany(usize),
     /// The other end hung up.
     Closed,
     /// Anything else.
@@ -111,6 +113,9 @@ impl fmt::Display for HandshakeReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const FORMAT: &str = "%Y-%m-%d %H:%M:%S UTC";
         match self {
+            Self::TooMany(limit) => {
+                write!(f, "{limit} handshakes from its address are under way; it was closed, and may try again")
+            }
             Self::NotTls => f.write_str("it doesn't speak TLS (a port scan or a health check?)"),
             Self::OldTls => f.write_str("it doesn't offer TLS 1.3"),
             Self::WrongProtocol(offered) if offered.is_empty() => {

@@ -13,6 +13,7 @@ pub mod pki;
 pub mod trace;
 
 mod backoff;
+mod bounds;
 mod connection;
 mod dial;
 mod ended;

@@ -1,5 +1,6 @@
 //! The manager's end: one port for edges and for enrolment.
 
+use crate::bounds::{AddressSlot, AddressSlots, LineLimit};
 use crate::handshake::{Claimed, HandshakeFailure, HandshakeReason, reason_of};
 use crate::io::{Activity, Watched, prepare};
 use crate::manager_tls::ManagerTls;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::{StartHandshake, TlsStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -53,6 +54,8 @@ pub struct ListenerConfig {
     pub settings: Settings,
     /// Handshakes at once; more wait in the kernel's queue.
     pub max_handshakes: usize,
+    /// Handshakes at once from one address (IPv6: one /64); more are closed, so that nobody can take all of them.
+    pub max_handshakes_per_address: usize,
     /// Enrolment connections at once; more are closed.
     pub max_enrollments: usize,
     /// Is told of every handshake that failed.
@@ -60,16 +63,23 @@ pub struct ListenerConfig {
 }
 
 impl ListenerConfig {
-    /// The usual limits; failures go to the log.
+    /// The usual limits; failures go to the log, a flood of them as a few lines and a count.
     pub fn new(tls: Arc<ManagerTls>, clock: Arc<dyn Clock>) -> Self {
-        let on_failure: OnFailure = Arc::new(|failure: HandshakeFailure| {
-            tracing::warn!(peer = %failure.peer, "{failure}");
-        });
+        let lines = LineLimit::new(Instant::now());
+        let on_failure: OnFailure =
+            Arc::new(move |failure: HandshakeFailure| match lines.admit(Instant::now()) {
+                Some(0) => tracing::warn!(peer = %failure.peer, "{failure}"),
+                Some(unsaid) => {
+                    tracing::warn!(peer = %failure.peer, unsaid, "{failure}; as many before it were left out")
+                }
+                None => {}
+            });
         Self {
             tls,
             clock,
             settings: Settings::default(),
             max_handshakes: 256,
+            max_handshakes_per_address: 64,
             max_enrollments: 64,
             on_failure,
         }
@@ -131,6 +141,7 @@ impl Listener {
         let (sender, edges) = mpsc::channel(64);
         let accepting = Accepting {
             handshakes: Arc::new(Semaphore::new(config.max_handshakes)),
+            addresses: AddressSlots::new(config.max_handshakes_per_address),
             enrollments: Arc::new(Semaphore::new(config.max_enrollments)),
             config,
             enrollment,
@@ -159,6 +170,7 @@ struct Accepting<S> {
     enrollment: S,
     edges: mpsc::Sender<EdgeStream>,
     handshakes: Arc<Semaphore>,
+    addresses: AddressSlots,
     enrollments: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -189,10 +201,14 @@ where
                     continue;
                 }
             };
+            let Some(slot) = self.addresses.take(peer.ip()) else {
+                self.turn_away(peer);
+                continue;
+            };
             let this = self.clone();
             tokio::spawn(async move {
                 let accepted =
-                    this.stop.run_until_cancelled(this.handshake(connection, peer)).await.flatten();
+                    this.stop.run_until_cancelled(this.handshake(connection, peer, slot)).await.flatten();
                 match accepted {
                     Some(Accepted::Edge(stream)) => {
                         // Closed only when the listener is gone. The permit is held: who isn't taken up slows the rest.
@@ -209,8 +225,23 @@ where
         }
     }
 
+    /// Reports a connection that is closed because its address has enough handshakes under way.
+    fn turn_away(&self, peer: SocketAddr) {
+        (self.config.on_failure)(HandshakeFailure {
+            peer,
+            at: self.config.clock.now(),
+            claimed: None,
+            reason: HandshakeReason::TooMany(self.config.max_handshakes_per_address),
+        });
+    }
+
     /// One handshake, within its time. A failure is reported here.
-    async fn handshake(&self, connection: TcpStream, peer: SocketAddr) -> Option<Accepted> {
+    async fn handshake(
+        &self,
+        connection: TcpStream,
+        peer: SocketAddr,
+        _slot: AddressSlot,
+    ) -> Option<Accepted> {
         let seen = Seen::default();
         let limit = self.config.settings.handshake_timeout;
         let result = timeout(limit, self.negotiate(connection, peer, &seen)).await;

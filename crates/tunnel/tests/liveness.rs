@@ -5,8 +5,10 @@ mod support;
 
 use std::time::{Duration, Instant};
 use support::{Connected, DAY, Direction, Manager, Relay, eventually, execute, quick, read_all, within};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 use tonic::Code;
-use tunnel::{Ended, Settings};
+use tunnel::{Ended, HandshakeReason, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -163,7 +165,7 @@ async fn peers_that_say_nothing_do_not_keep_edges_out_for_long() {
     let mut manager = Manager::with(settings, 4).await;
     let mut silent = Vec::new();
     for _ in 0..4 {
-        silent.push(tokio::net::TcpStream::connect(manager.address).await.unwrap());
+        silent.push(TcpStream::connect(manager.address).await.unwrap());
     }
     let identity = manager.identity(1, DAY);
     let mut config = manager.dial_config();
@@ -171,4 +173,16 @@ async fn peers_that_say_nothing_do_not_keep_edges_out_for_long() {
     manager.connect_with(&identity, &config).await;
     let failure = manager.failure().await;
     assert!(failure.to_string().contains("didn't complete the handshake within 0.5 s"), "{failure}");
+}
+
+#[tokio::test]
+async fn one_address_can_not_take_every_handshake() {
+    let mut manager = Manager::with(Settings::default(), 256).await;
+    let mut idle = Vec::new();
+    for _ in 0..64 {
+        idle.push(TcpStream::connect(manager.address).await.unwrap());
+    }
+    let mut more = TcpStream::connect(manager.address).await.unwrap();
+    assert_eq!(more.read(&mut [0; 1]).await.unwrap_or(0), 0, "it was closed");
+    assert_eq!(manager.failure().await.reason, HandshakeReason::TooMany(64));
 }

@@ -82,7 +82,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Checks every row of the chain. One check at a time: it reads all of the log. */
+        /** Checks every row of the chain, and every call against it. One check at a time: it reads all of the log. */
         get: operations["verify_audit"];
         put?: never;
         post?: never;
@@ -787,6 +787,7 @@ export interface components {
             started_at: string;
             /** @description Where it stands. */
             state: components["schemas"]["CallState"];
+            token?: components["schemas"]["ViaToken"] | null;
             /** @description What was called. */
             tool: string;
             /**
@@ -1343,6 +1344,7 @@ export interface components {
                 started_at: string;
                 /** @description Where it stands. */
                 state: components["schemas"]["CallState"];
+                token?: components["schemas"]["ViaToken"] | null;
                 /** @description What was called. */
                 tool: string;
                 /**
@@ -1867,9 +1869,14 @@ export interface components {
         UserKind: "person" | "service";
         /** @description What the check found. */
         Verification: {
+            /**
+             * Format: int64
+             * @description Calls whose rows are what the chain says.
+             */
+            calls: number;
             /** @description Whether every row is as it was written. */
             ok: boolean;
-            /** @description What is wrong with the one after it. */
+            /** @description What is wrong with the row after it, or with the first call that isn't as the chain says. */
             problem?: string | null;
             /**
              * Format: int64
@@ -1881,6 +1888,16 @@ export interface components {
              * @description The last row that is right.
              */
             through_seq: number;
+        };
+        /** @description The API token through which a person asked for a call. */
+        ViaToken: {
+            /**
+             * Format: int64
+             * @description Its id.
+             */
+            id: number;
+            /** @description What its owner called it at that time. */
+            name: string;
         };
     };
     responses: never;

@@ -374,6 +374,7 @@ impl World {
             user: ADA,
             user_name: "Ada".to_owned(),
             roles: Roles::new([Role::Operator]),
+            token: None,
             text: text.to_owned(),
         }
     }

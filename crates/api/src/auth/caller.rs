@@ -14,6 +14,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::Duration;
 use storage::Actor;
+use storage::calls::CallToken;
 use storage::users::User;
 
 /// How the caller showed who they are.
@@ -30,6 +31,8 @@ pub enum Credential {
     Token {
         /// The token's id.
         id: i64,
+        /// What its owner calls it.
+        name: String,
         /// What it may be used for.
         scopes: Vec<String>,
     },
@@ -47,15 +50,24 @@ pub struct Identity {
 impl Identity {
     /// How the audit names them.
     pub fn actor(&self) -> Actor {
-        match self.credential {
+        match &self.credential {
             Credential::Cookie { .. } => Actor::User(self.user.id),
-            Credential::Token { id, .. } => Actor::Token(id, self.user.id),
+            Credential::Token { id, .. } => Actor::Token(*id, self.user.id),
+        }
+    }
+
+    /// The token through which they ask, if they do.
+    pub fn token(&self) -> Option<CallToken> {
+        match &self.credential {
+            Credential::Cookie { .. } => None,
+            Credential::Token { id, name, .. } => Some(CallToken { id: *id, name: name.clone() }),
         }
     }
 
     /// The person as the gate sees them.
     pub fn principal(&self) -> Principal {
-        Principal { user: self.user.id, roles: self.user.roles.clone(), on_behalf_of: None, by_model: false }
+        let person = Principal::person_at_browser(self.user.id, self.user.roles.clone());
+        Principal { token: self.token(), ..person }
     }
 
     /// Whether they see other people's calls in the audit.
@@ -173,7 +185,10 @@ async fn by_token(app: &AppState, token: &str, counts: Use) -> Result<Identity, 
     if counts == Use::Counts && is_older_than_a_minute(app.storage.now(), token.last_used_at) {
         app.storage.tokens().touch(token.id).await?;
     }
-    Ok(Identity { user, credential: Credential::Token { id: token.id, scopes: token.scopes } })
+    Ok(Identity {
+        user,
+        credential: Credential::Token { id: token.id, name: token.name, scopes: token.scopes },
+    })
 }
 
 /// Uses are noted to the minute, so that reading doesn't become writing.

@@ -205,3 +205,63 @@ async fn of_a_hundred_ways_to_end_a_call_one_is_on_record() {
     }
     assert_eq!(winners, 1);
 }
+
+/// Lets the database grow no further, and fills what is left of it.
+async fn fill(storage: &storage::Storage) {
+    let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(storage.read()).await.unwrap();
+    grow_to(storage, pages + 1).await;
+    for bytes in [4000, 400, 40, 1] {
+        let payload = || serde_json::json!({"fill": "x".repeat(bytes)});
+        let entry = || storage::AuditEntry {
+            kind: "test.fill",
+            call_id: None,
+            actor: storage::Actor::System,
+            payload: payload(),
+        };
+        while storage.audit().record(entry()).await.is_ok() {}
+    }
+}
+
+/// Sets how many pages the database may have.
+async fn grow_to(storage: &storage::Storage, pages: i64) {
+    let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+    let set = storage
+        .write(move |conn| Box::pin(async move { Ok(sqlx::query(sql).execute(conn).await.map(drop)?) }));
+    set.await.unwrap();
+}
+
+#[tokio::test]
+async fn with_a_full_disk_nothing_runs_and_with_space_again_everything_goes_on() {
+    let door = open(Setup::default()).await;
+    fill(&door.storage).await;
+    let request = on_host(1, "read_file", serde_json::json!({"path": "/etc/hosts"}));
+    let failed = door.executor.request(request.clone(), CancellationToken::new()).await;
+    assert!(matches!(failed, Err(gate::GateError::Record { .. })), "{failed:?}");
+    assert!(door.seen().is_empty(), "a call ran that isn't on record");
+    grow_to(&door.storage, i64::from(i32::MAX)).await;
+    assert_eq!(door.run(request).await.state, CallState::Succeeded);
+    assert!(door.storage.audit().verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn a_call_whose_end_finds_a_full_disk_is_told_as_unknown_and_recorded_when_there_is_space() {
+    let door = open(Setup::default()).await;
+    let (came, has_come) = oneshot::channel();
+    door.script([Script::SucceedWhenStopped(came)]);
+    let request = on_host(1, "read_file", serde_json::json!({"path": "/etc/hosts"}));
+    let (id, cancel) = (request.call_id, CancellationToken::new());
+    let call = tokio::spawn({
+        let (executor, cancel) = (door.executor.clone(), cancel.clone());
+        async move { executor.request(request, cancel).await.unwrap() }
+    });
+    has_come.await.unwrap();
+    fill(&door.storage).await;
+    let mut changes = door.storage.call_changes();
+    cancel.cancel();
+    let told = call.await.unwrap();
+    assert_eq!((told.state, told.result), (CallState::Unknown, None));
+    grow_to(&door.storage, i64::from(i32::MAX)).await;
+    assert_eq!(changes.recv().await.unwrap().state, CallState::Succeeded);
+    assert_eq!(door.row(id).await.state, CallState::Succeeded);
+    assert!(door.storage.audit().verify().await.unwrap().ok);
+}

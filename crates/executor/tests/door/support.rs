@@ -227,16 +227,11 @@ impl Door {
 }
 
 pub fn person(role: Role) -> Principal {
-    Principal { user: UserId(7), roles: Roles::new([role]), on_behalf_of: None, by_model: false }
+    Principal::person_at_browser(UserId(7), Roles::new([role]))
 }
 
 pub fn model_for(role: Role) -> Principal {
-    Principal {
-        user: UserId::SYSTEM,
-        roles: Roles::new([role]),
-        on_behalf_of: Some(UserId(7)),
-        by_model: true,
-    }
+    Principal::model_for(UserId(7), Roles::new([role]))
 }
 
 pub fn on_host(edge: i64, key: &str, args: Value) -> CallRequest {
@@ -266,7 +261,7 @@ pub struct TestTool {
     pub entered: Notify,
 }
 
-static TEST_TOOL: Metadata = Metadata {
+const TEST_TOOL: Metadata = Metadata {
     key: "test_tool",
     name: "Test tool",
     description: "Does what its argument says",
@@ -286,7 +281,7 @@ impl TestTool {
 #[async_trait]
 impl Tool for TestTool {
     fn metadata(&self) -> &'static Metadata {
-        &TEST_TOOL
+        &const { TEST_TOOL }
     }
 
     fn params(&self) -> Value {
@@ -314,3 +309,38 @@ impl Tool for TestTool {
 }
 
 pub const SHORT: Duration = Duration::from_millis(50);
+
+/// A tool whose classing has a defect.
+#[derive(Default)]
+pub struct Unclassable {
+    pub ran: std::sync::atomic::AtomicBool,
+}
+
+static UNCLASSABLE: Metadata =
+    Metadata { key: "unclassable", name: "Unclassable", description: "Can't be classed", ..TEST_TOOL };
+
+impl Unclassable {
+    pub fn leaked() -> &'static Self {
+        Box::leak(Box::default())
+    }
+}
+
+#[async_trait]
+impl Tool for Unclassable {
+    fn metadata(&self) -> &'static Metadata {
+        &UNCLASSABLE
+    }
+
+    fn params(&self) -> Value {
+        serde_json::json!({"type": "object", "additionalProperties": false})
+    }
+
+    fn classify(&self) -> fn(&Value) -> Class {
+        |_| panic!("a defect in the classing")
+    }
+
+    async fn run(&self, _cx: &ToolContext, _call: &AdmittedCall) -> Result<Value, SkillError> {
+        self.ran.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(Value::Null)
+    }
+}

@@ -1,4 +1,6 @@
-use super::support::{Door, Script, Setup, TestTool, failed, in_manager, model_for, ok, on_host, open};
+use super::support::{
+    Door, Script, Setup, TestTool, Unclassable, failed, in_manager, model_for, ok, on_host, open,
+};
 use gate::{CallRequest, RawToolPolicy};
 use model::{CallState, Role, SessionId, UserId};
 use serde_json::{Value, json};
@@ -142,4 +144,17 @@ async fn a_call_without_a_result_says_why_there_is_none() {
     let refused = door.run(on_host(3, "host_load", json!({}))).await;
     let outcome = door.run(in_manager("read_result", json!({"call_id": refused.call_id}))).await;
     assert!(outcome.error.unwrap().contains("has no result; it is `refused`"));
+}
+
+#[tokio::test]
+async fn a_call_whose_classing_panics_is_refused_and_on_record_and_nothing_runs() {
+    let tool = Unclassable::leaked();
+    let door = open(Setup { tools: vec![tool], ..Setup::default() }).await;
+    let outcome = door.run(in_manager("unclassable", json!({}))).await;
+    assert_eq!(outcome.state, CallState::Refused);
+    let row = door.row(outcome.call_id).await;
+    assert_eq!((row.state, row.class), (CallState::Refused, model::Class::Dangerous));
+    assert!(row.error.unwrap().contains("could not be classed"));
+    assert_eq!(door.audit_kinds(outcome.call_id).await, ["call.refused"]);
+    assert!(!tool.ran.load(std::sync::atomic::Ordering::SeqCst));
 }

@@ -162,12 +162,7 @@ impl Manager {
             key: key.to_owned(),
             edge: Some(edge),
             args,
-            caller: Principal {
-                user: UserId(1),
-                roles: Roles::new([Role::Admin]),
-                on_behalf_of: None,
-                by_model: false,
-            },
+            caller: Principal::person_at_browser(UserId(1), Roles::new([Role::Admin])),
             origin: Origin::Api,
             session: None,
             turn: None,

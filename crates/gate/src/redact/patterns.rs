@@ -49,7 +49,7 @@ pub(super) fn is_key_material(text: &str) -> bool {
 /// A value behind a name: in escaped quotes, in quotes, or up to white space, a quote, `&` or `;`.
 const VALUE: &str = r#"(?:\\+"(.*?)\\+"|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"'&;]+))"#;
 
-const SENSITIVE_WORD: &str =
+pub(super) const SENSITIVE_WORD: &str =
     "passw(?:or)?d|passphrase|passcode|pwd|pass|secrets?|token|credentials?|key|authorization|cookie";
 
 /// Of two that begin at one place and are equally long, the earlier names the kind.

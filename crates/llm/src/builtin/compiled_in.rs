@@ -20,9 +20,11 @@ pub fn compiled_in_tools() -> Vec<LlmTool> {
 /// The manager's tools as the router needs them. Their bodies and full descriptions live above this crate; a running
 /// manager passes its real catalogue instead.
 fn manager_tools() -> Vec<LlmTool> {
-    let edge_ids =
-        json!({"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "maxItems": 16});
-    let text = json!({"type": "string", "minLength": 1, "maxLength": 256});
+    let edge_ids = json!({
+        "type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "maxItems": 16, "uniqueItems": true,
+    });
+    let text = |most: u32| json!({"type": "string", "minLength": 1, "maxLength": most});
+    let number = |least: u32, most: u32| json!({"type": "integer", "minimum": least, "maximum": most});
     let tool = |name: &str, description: &str, properties: Value, required: &[&str]| LlmTool {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -35,11 +37,13 @@ fn manager_tools() -> Vec<LlmTool> {
             "Find out what takes disk space on hosts, list or describe files",
             json!({
                 "edge_ids": edge_ids,
-                "action": {"enum": ["find_large", "du", "stat", "list"]},
-                "paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 16},
-                "top_n": {"type": "integer", "minimum": 1, "maximum": 1000},
-                "depth": {"type": "integer", "minimum": 1, "maximum": 5},
+                "action": {"type": "string", "enum": ["find_large", "du", "stat", "list"]},
+                "paths": {"type": "array", "items": text(4096), "minItems": 1, "maxItems": 16},
+                "top_n": number(1, 1000),
+                "depth": number(1, 5),
                 "min_size": {"type": "integer", "minimum": 0},
+                "exclude": {"type": "array", "items": text(256), "maxItems": 32},
+                "cross_filesystems": {"type": "boolean"},
             }),
             &["edge_ids", "action", "paths"],
         ),
@@ -49,9 +53,9 @@ fn manager_tools() -> Vec<LlmTool> {
             "List the processes of hosts",
             json!({
                 "edge_ids": edge_ids,
-                "top_n": {"type": "integer", "minimum": 1, "maximum": 200},
-                "sort_by": {"enum": ["cpu", "mem", "io", "fds"]},
-                "name": text, "user": text,
+                "top_n": number(1, 200),
+                "sort_by": {"type": "string", "enum": ["cpu", "mem", "io", "fds"]},
+                "name": text(256), "user": text(64),
             }),
             &["edge_ids"],
         ),
@@ -59,8 +63,11 @@ fn manager_tools() -> Vec<LlmTool> {
             "query_edges",
             "List hosts",
             json!({
-                "name": text, "label": text, "os": text,
-                "status": {"enum": ["online", "offline", "quarantined", "revoked", "never_seen"]},
+                "name": text(253), "label": text(200), "os": text(100),
+                "status": {"type": "string", "enum": ["online", "offline", "quarantined", "revoked", "never_seen"]},
+                "seen_within_minutes": number(1, 5_256_000),
+                "not_seen_for_minutes": number(1, 5_256_000),
+                "limit": number(1, 1000),
             }),
             &[],
         ),
@@ -68,9 +75,11 @@ fn manager_tools() -> Vec<LlmTool> {
             "read_result",
             "Read more of a stored result",
             json!({
-                "call_id": text,
+                "call_id": {"type": "string", "format": "uuid"},
+                "pointer": {"type": "string", "maxLength": 1000, "pattern": "^(/.*)?$"},
+                "grep": text(500),
                 "offset": {"type": "integer", "minimum": 0},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 1_048_576},
+                "limit": number(1, 2000),
             }),
             &["call_id"],
         ),
@@ -85,7 +94,7 @@ pub fn route_json(text: &str) -> String {
 
 /// [`route_json`] against other tools.
 pub fn route_json_with(text: &str, tools: &[LlmTool]) -> String {
-    let routed = route(text, &RouteContext { tools, hosts: &[] });
+    let routed = route(text, &RouteContext { tools, hosts: &[], now: None });
     let calls: Vec<Value> =
         routed.calls.iter().map(|call| json!({"tool": call.tool, "args": call.args})).collect();
     json!({"calls": calls, "reply": routed.reply}).to_string()

@@ -67,7 +67,7 @@ fn begin(text: &str, before: &[Message], request: &ModelRequest, language: Langu
 /// Routes a text, together with what it continues: the answer to a question of ours, or "and on web-2?".
 fn understand(text: &str, before: &[Message], request: &ModelRequest) -> (Route, String) {
     let names: Vec<String> = request.hosts.iter().map(|host| host.name.clone()).collect();
-    let context = RouteContext { tools: &request.tools, hosts: &names };
+    let context = RouteContext { tools: &request.tools, hosts: &names, now: request.now };
     let routed = route(text, &context);
     let short = text.split_whitespace().count() <= SHORT;
     let earlier = before.iter().rev().find_map(|message| match message {
@@ -127,7 +127,7 @@ fn look_further(text: &str, outcomes: &[Outcome<'_>], request: &ModelRequest) ->
     let offered = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     let mut calls = Vec::new();
     let names: Vec<String> = request.hosts.iter().map(|host| host.name.clone()).collect();
-    let routed = route(text, &RouteContext { tools: &request.tools, hosts: &names });
+    let routed = route(text, &RouteContext { tools: &request.tools, hosts: &names, now: request.now });
     for outcome in outcomes.iter().filter(|outcome| !outcome.is_error) {
         let Some(data) = outcome.data else { continue };
         match outcome.tool {

@@ -277,6 +277,7 @@ fn a_request_has_the_form_of_the_protocol() {
         allow_tools: true,
         max_output_tokens: 100,
         hosts: Vec::new(),
+        now: None,
     };
     insta::assert_json_snapshot!(body("m", &request, &dialect), @r#"
     {

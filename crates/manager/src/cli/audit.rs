@@ -11,7 +11,7 @@ use storage::audit::{AuditFilter, AuditRow};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Check every row of the chain
+    /// Check every row of the chain, and every call against it
     Verify {
         #[command(flatten)]
         config: ConfigArgs,
@@ -107,9 +107,13 @@ async fn verify(storage: &Storage, as_json: bool) -> anyhow::Result<()> {
     match found.problem {
         None if as_json => Ok(()),
         None => local::print(&format!(
-            "the audit chain is whole: {} rows, through number {}\n",
-            found.rows, found.through_seq
+            "the audit chain is whole: {} rows, through number {}; {} calls are as it says\n",
+            found.rows, found.through_seq, found.calls
         )),
+        Some(problem) if found.calls > 0 || problem.contains("chat_tool_calls") => anyhow::bail!(
+            "the audit chain is whole ({} rows), but the calls aren't as it says: {problem}",
+            found.rows
+        ),
         Some(problem) => anyhow::bail!(
             "the audit chain is broken: {problem} ({} rows are right, through number {})",
             found.rows,

@@ -113,3 +113,29 @@ fn policy_of_groups_and_tools_is_read() {
     assert_eq!(config.security.tool_policy.of(Scope::Host, "host_load"), Policy::Allow);
     assert!(problems("[security.tool_policy.groups]\nnone = \"deny\"", &[]).contains("there is no group"));
 }
+
+#[test]
+fn limits_of_calls_and_places_of_probes_are_read_and_checked() {
+    let config = parse(
+        "[security.limits]\ncalls_per_hour_by_user = 100\ncalls_at_once_by_tool = 0\n[security.probes]\n\
+         allow = [\"*.example.com\", \"192.0.2.7\"]",
+        &[("STEADYHAND__SECURITY__LIMITS__CALLS_AT_ONCE_BY_USER", "3")],
+    )
+    .unwrap();
+    let limits = config.security.limits;
+    assert_eq!((limits.per_person_hour, limits.per_person_at_once, limits.per_tool_at_once), (100, 3, 0));
+    assert_eq!(config.security.probes_allow, ["*.example.com", "192.0.2.7"]);
+    let told = problems(
+        "[security.limits]\ncalls_per_hour_by_user = -1\ncalls_per_hour = 5\n[security.probes]\n\
+         allow = [\"https://example.com\", \"example.com:443\"]",
+        &[],
+    );
+    for part in [
+        "security.limits.calls_per_hour_by_user: must be a number from 0 to",
+        "security.limits.calls_per_hour: is not a known key; did you mean `security.limits.calls_per_hour_by_",
+        "security.probes.allow: `https://example.com` is more than a host",
+        "security.probes.allow: `example.com:443` has a port",
+    ] {
+        assert!(told.contains(part), "missing `{part}` in:\n{told}");
+    }
+}

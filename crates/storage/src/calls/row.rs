@@ -1,5 +1,6 @@
 //! A call as it is read back.
 
+use super::CallToken;
 use crate::{StorageError, from_micros};
 use model::{
     CallId, CallState, Class, EdgeId, Origin, PolicyDecision, Scope, SessionId, Timestamp, TurnId, UserId,
@@ -64,6 +65,8 @@ pub struct CallRow {
     pub caller_role: String,
     /// The person in whose chat a model called.
     pub on_behalf_of: Option<UserId>,
+    /// The API token through which the person asked.
+    pub token: Option<CallToken>,
     /// The entry point.
     pub origin: Origin,
     /// What policy and class said.
@@ -83,7 +86,7 @@ impl CallRow {
 pub(super) const COLUMNS: &str = "id, session_id, turn_id, parent_call_id, tool_name, class, scope, args_json, \
      args_digest, definition_hash, result_bytes, result_digest, result_artifact_id, status, error, error_kind, \
      device_id, device_name, created_at, started_at, deadline_at, finished_at, duration_ms, caller_user_id, \
-     caller_role, on_behalf_of, origin, policy_decision, sandbox";
+     caller_role, on_behalf_of, origin, policy_decision, sandbox, token_id, token_name";
 
 #[derive(FromRow)]
 pub(super) struct StoredCall {
@@ -116,6 +119,8 @@ pub(super) struct StoredCall {
     origin: String,
     policy_decision: String,
     sandbox: Option<String>,
+    token_id: Option<i64>,
+    token_name: Option<String>,
 }
 
 impl StoredCall {
@@ -152,6 +157,7 @@ impl StoredCall {
             origin: word(&self.origin)?,
             policy: word(&self.policy_decision)?,
             sandbox: self.sandbox,
+            token: CallToken::of_columns(self.token_id, self.token_name),
         })
     }
 }

@@ -1,10 +1,10 @@
 use super::support;
-use model::{CallId, EdgeId, UserId};
+use model::{CallId, CallState, EdgeId, UserId};
 use serde_json::json;
 use sqlx::Executor;
 use storage::audit::{AuditFilter, Verification};
 use storage::{Actor, AuditEntry};
-use support::Database;
+use support::{Database, end, new_call};
 
 fn entry(kind: &'static str, number: usize) -> AuditEntry {
     AuditEntry { kind, call_id: None, actor: Actor::User(UserId(1)), payload: json!({"number": number}) }
@@ -31,7 +31,7 @@ async fn tamper(database: &Database, sql: &'static str) -> Verification {
 async fn an_untouched_chain_is_right_from_its_first_row() {
     let database = with_rows(50).await;
     let found = database.storage.audit().verify().await.unwrap();
-    assert_eq!(found, Verification { ok: true, rows: 51, through_seq: 51, problem: None });
+    assert_eq!(found, Verification { ok: true, rows: 51, through_seq: 51, calls: 0, problem: None });
     let first = database.storage.audit().list(&AuditFilter::default(), Some(2), 10).await.unwrap();
     assert_eq!((first[0].seq, first[0].kind.as_str()), (1, "chain.started"));
 }
@@ -163,4 +163,78 @@ async fn the_list_is_narrowed_by_kind_call_and_time_and_goes_page_by_page() {
     );
     let second = audit.list(&AuditFilter::default(), Some(rows[0].seq), 1).await.unwrap();
     assert_eq!(second[0].kind, "user.signed_in");
+}
+
+/// Two calls that ended and one that was refused.
+async fn with_calls() -> (Database, CallId) {
+    let database = support::open().await;
+    let calls = database.storage.calls();
+    let (one, mut refused, large) = (new_call("read_file"), new_call("bash"), new_call("host_load"));
+    refused.state = CallState::Refused;
+    refused.error = Some("not allowed".to_owned());
+    let (first, third) = (one.id, large.id);
+    for call in [one, refused, large] {
+        calls.create(call, None).await.unwrap();
+    }
+    calls.finish(first, end(CallState::Succeeded, Some("{\"load1\":0.5}"))).await.unwrap();
+    let text = serde_json::to_string(&"x".repeat(300_000)).unwrap();
+    calls.finish(third, end(CallState::Succeeded, Some(&text))).await.unwrap();
+    (database, first)
+}
+
+#[tokio::test]
+async fn rows_of_calls_that_are_as_the_chain_says_are_counted() {
+    let (database, _) = with_calls().await;
+    let found = database.storage.audit().verify().await.unwrap();
+    assert_eq!((found.ok, found.calls, &found.problem), (true, 3, &None));
+}
+
+#[tokio::test]
+async fn a_row_that_was_changed_only_in_the_projection_is_found_and_named() {
+    for (sql, column) in [
+        ("UPDATE chat_tool_calls SET status = 'failed' WHERE tool_name = 'read_file'", "`status`"),
+        ("UPDATE chat_tool_calls SET tool_name = 'host_load' WHERE tool_name = 'read_file'", "`tool_name`"),
+        ("UPDATE chat_tool_calls SET caller_user_id = 9 WHERE tool_name = 'read_file'", "`caller_user_id`"),
+        ("UPDATE chat_tool_calls SET device_id = 2 WHERE tool_name = 'read_file'", "`device_id`"),
+        ("UPDATE chat_tool_calls SET token_id = 2 WHERE tool_name = 'read_file'", "`token_id`"),
+        (
+            "UPDATE chat_tool_calls SET args_json = '{\"path\":\"/x\"}' WHERE tool_name = 'read_file'",
+            "`args_json`",
+        ),
+        ("UPDATE chat_tool_calls SET result_json = '{}' WHERE tool_name = 'read_file'", "`result_json`"),
+        ("UPDATE chat_tool_calls SET duration_ms = 1 WHERE tool_name = 'read_file'", "`duration_ms`"),
+    ] {
+        let (database, call) = with_calls().await;
+        database.outside().await.execute(sql).await.unwrap();
+        let found = database.storage.audit().verify().await.unwrap();
+        let problem = found.problem.unwrap();
+        assert!(
+            !found.ok && problem.contains(&call.to_string()) && problem.contains(column),
+            "{sql}: {problem}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn calls_that_only_one_of_both_knows_and_changed_large_results_are_found() {
+    for (sql, part) in [
+        (
+            "DELETE FROM chat_tool_calls WHERE tool_name = 'bash'",
+            "is in the chain, but not in chat_tool_calls",
+        ),
+        (
+            "INSERT INTO chat_tool_calls (id, tool_name, class, scope, args_json, args_digest, definition_hash, status, \
+             created_at, caller_user_id, caller_role, origin, policy_decision) \
+             VALUES (x'00112233445566778899aabbccddeeff', 't', 'safe', 'host', '{}', '', '', 'failed', 1, 1, 'admin', 'api', 'allow')",
+            "the chain knows nothing of it",
+        ),
+        ("UPDATE artifact_pieces SET data = x'00' WHERE position = 1", "its stored result isn't the one"),
+        ("UPDATE chat_tool_calls SET error = NULL WHERE tool_name = 'bash'", "`error`"),
+    ] {
+        let (database, _) = with_calls().await;
+        database.outside().await.execute(sql).await.unwrap();
+        let found = database.storage.audit().verify().await.unwrap();
+        let problem = found.problem.unwrap();
+        assert!(!found.ok && problem.contains(part), "{sql}: {problem}");
+    }
 }

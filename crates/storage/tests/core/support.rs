@@ -70,6 +70,7 @@ pub fn new_call(tool: &str) -> NewCall {
         caller: UserId(1),
         caller_role: "operator".to_owned(),
         on_behalf_of: None,
+        token: None,
         origin: Origin::Api,
         policy: PolicyDecision::Allow,
         deadline: None,

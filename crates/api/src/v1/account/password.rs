@@ -38,7 +38,7 @@ pub(super) async fn handler(
 ) -> Result<(CookieJar, axum::Json<Me>), ApiError> {
     let address = client_address(&app, &extensions, &headers);
     let name = &caller.user.name;
-    if let Err(wait) = app.throttle.take(name, address, app.storage.now()) {
+    if let Err(wait) = app.throttle.take(&app.storage, name, address).await? {
         return Err(ApiError::new(ErrorKind::TooMany, "too many attempts; wait a moment")
             .retry_after(wait.as_secs() + 1));
     }
@@ -46,7 +46,7 @@ pub(super) async fn handler(
     if !app.hasher.verify(request.current.clone(), hash).await? {
         return Err(ApiError::invalid("/current", "isn't the password of this account"));
     }
-    app.throttle.give_back(name, address);
+    app.throttle.give_back(&app.storage, name, address).await?;
     password::check_rules(&request.new, name).map_err(|reason| ApiError::invalid("/new", reason))?;
     if request.new == request.current {
         return Err(ApiError::invalid("/new", "must differ from the current password"));

@@ -38,7 +38,7 @@ pub(super) async fn handler(
 ) -> Result<(CookieJar, axum::Json<Me>), ApiError> {
     let address = client_address(&app, &extensions, &headers);
     let name = request.name.trim().to_lowercase();
-    if let Err(wait) = app.throttle.take(&name, address, app.storage.now()) {
+    if let Err(wait) = app.throttle.take(&app.storage, &name, address).await? {
         metrics::counter!("steadyhand_sign_ins_total", "outcome" => "throttled").increment(1);
         return Err(ApiError::new(ErrorKind::TooMany, "too many attempts to sign in; wait a moment")
             .retry_after(wait.as_secs() + 1));
@@ -48,7 +48,7 @@ pub(super) async fn handler(
         return Err(ApiError::new(ErrorKind::Unauthenticated, "the name or the password is wrong"));
     };
     metrics::counter!("steadyhand_sign_ins_total", "outcome" => "succeeded").increment(1);
-    app.throttle.give_back(&name, address);
+    app.throttle.give_back(&app.storage, &name, address).await?;
     // A cookie that was there before is never taken over, or somebody could have planted it.
     end_present(&app, &jar).await?;
     let (jar, identity) = start(&app, jar, user, address.to_string()).await?;

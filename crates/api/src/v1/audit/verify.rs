@@ -19,12 +19,14 @@ pub struct Verification {
     rows: u64,
     /// The last row that is right.
     through_seq: i64,
-    /// What is wrong with the one after it.
+    /// Calls whose rows are what the chain says.
+    calls: u64,
+    /// What is wrong with the row after it, or with the first call that isn't as the chain says.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
 
-/// Checks every row of the chain. One check at a time: it reads all of the log.
+/// Checks every row of the chain, and every call against it. One check at a time: it reads all of the log.
 #[utoipa::path(get, path = "/api/v1/audit/verify", operation_id = "verify_audit", tag = "audit",
     responses((status = OK, body = Verification)), security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 pub(super) async fn handler(
@@ -39,6 +41,7 @@ pub(super) async fn handler(
         ok: found.ok,
         rows: found.rows,
         through_seq: found.through_seq,
+        calls: found.calls,
         problem: found.problem,
     }))
 }

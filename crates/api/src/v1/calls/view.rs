@@ -33,6 +33,15 @@ pub struct OnBehalfOf {
     pub name: String,
 }
 
+/// The API token through which a person asked for a call.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ViaToken {
+    /// Its id.
+    pub id: i64,
+    /// What its owner called it at that time.
+    pub name: String,
+}
+
 /// A call. Arguments and results are redacted.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Call)]
@@ -89,6 +98,9 @@ pub struct CallView {
     /// On whose behalf, if a model made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<OnBehalfOf>,
+    /// Through which API token the person asked, if through one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<ViaToken>,
     /// Through which entry point it came.
     #[schema(value_type = OriginWord)]
     pub origin: Origin,
@@ -143,6 +155,7 @@ impl CallView {
             duration_ms: row.duration_ms,
             caller: CallerView { user_id: row.caller, name: names.of(row.caller), role: row.caller_role },
             on_behalf_of: row.on_behalf_of.map(|user_id| OnBehalfOf { user_id, name: names.of(user_id) }),
+            token: row.token.map(|token| ViaToken { id: token.id, name: token.name }),
             origin: row.origin,
             session_id: row.session,
             turn_id: row.turn,

@@ -48,6 +48,7 @@ pub(super) async fn handler(
         user: caller.user.id,
         user_name: caller.user.display_name.clone(),
         roles: caller.user.roles.clone(),
+        token: caller.token(),
         text: request.text,
     };
     let turn_id = app.agent.submit(turn).await?;

@@ -5,6 +5,7 @@
 //! against the schema ([`tools`]).
 
 mod clause;
+mod clock;
 mod concept;
 mod facts;
 mod fill;
@@ -32,6 +33,7 @@ use clause::Clause;
 use concept::Concept::{self, *};
 use fill::Filled;
 use intent::Intent;
+use model::Timestamp;
 use serde_json::Value;
 use skill::LlmTool;
 use token::Token;
@@ -47,6 +49,8 @@ pub struct RouteContext<'a> {
     pub tools: &'a [LlmTool],
     /// Names of the hosts in the inventory, so that a name without digits is known for a host.
     pub hosts: &'a [String],
+    /// What the time is, so that `since 14:30` can be understood; without it, it can't.
+    pub now: Option<Timestamp>,
 }
 
 /// One call that answers (a part of) the text.
@@ -74,7 +78,9 @@ pub struct Route {
 pub fn route(text: &str, context: &RouteContext<'_>) -> Route {
     let language = Language::of(text);
     let hosts: Vec<String> = context.hosts.iter().map(|name| name.to_lowercase()).collect();
-    let mut tokens = token::tokenise(&text::normalise(text));
+    let normal = text::normalise(text);
+    let normal = context.now.map_or_else(|| normal.clone(), |now| clock::resolve(&normal, now));
+    let mut tokens = token::tokenise(&normal);
     lexicon::annotate(&mut tokens);
     let all = tokens.clone();
     let wanted = negation::split(tokens);
@@ -234,4 +240,25 @@ fn spread_hosts(clauses: &[Clause]) -> Vec<Vec<String>> {
 /// Whether any of `tokens` means `concept`.
 fn mentions(tokens: &[Token], concept: Concept) -> bool {
     tokens.iter().any(|token| token.concepts.has(concept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_grows_no_faster_than_the_text() {
+        let tools = crate::builtin::compiled_in_tools();
+        let context = RouteContext { tools: &tools, ..RouteContext::default() };
+        let mut work = Vec::new();
+        for length in [2_000, 4_000, 8_000] {
+            let text: String = "zqxwvk blorpt nginx 메머리 ".chars().cycle().take(length).collect();
+            spell::tests::comparisons();
+            route(&text, &context);
+            work.push(spell::tests::comparisons());
+        }
+        assert!(work[0] > 0, "nothing was counted");
+        // Twice the text is at most a little more than twice the work.
+        assert!(work[1] <= work[0] * 5 / 2 && work[2] <= work[1] * 5 / 2, "{work:?}");
+    }
 }

@@ -85,6 +85,8 @@ fn starts_alike(typed: &[u32], wanted: &[u32]) -> bool {
 
 /// Damerau–Levenshtein distance (adjacent swaps), in halves. Gives up above `limit`.
 fn distance(typed: &[u32], wanted: &[u32], limit: u32) -> u32 {
+    #[cfg(test)]
+    tests::count_comparison();
     let width = wanted.len() + 1;
     let mut before_last: Vec<u32> = vec![0; width];
     let mut last: Vec<u32> = (0..width as u32).map(|column| column * FULL).collect();
@@ -146,8 +148,22 @@ fn neighbours(one: u32, other: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static COMPARISONS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count_comparison() {
+        COMPARISONS.with(|count| count.set(count.get() + 1));
+    }
+
+    /// How many words were compared with known ones since the last time on this thread.
+    pub(in super::super) fn comparisons() -> u64 {
+        COMPARISONS.with(|count| count.replace(0))
+    }
 
     const KNOWN: [&str; 9] =
         ["restart", "memory", "journal", "nginx", "processes", "port", "status", "logs", "postgresql"];
