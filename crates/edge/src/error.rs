@@ -70,6 +70,9 @@ pub enum EdgeError {
     /// The skills don't make a catalogue.
     #[error("the skills can't be put together: {0}")]
     Skills(#[from] skill::DuplicateKey),
+    /// A command to be classed can't be read, or its verdict can't be written.
+    #[error("bash classify: {0}")]
+    Classify(io::Error),
     /// The key or certificate can't be used.
     #[error(transparent)]
     Pki(#[from] PkiError),
@@ -81,7 +84,7 @@ pub enum EdgeError {
 impl Classify for EdgeError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Config { .. } | Self::Sandbox(_) | Self::Pack { .. } => ErrorKind::Invalid,
+            Self::Config { .. } | Self::Sandbox(_) | Self::Pack { .. } | Self::Classify(_) => ErrorKind::Invalid,
             Self::AlreadyRunning { .. } | Self::Enrolled { .. } => ErrorKind::Conflict,
             Self::NotEnrolled { .. } => ErrorKind::NotFound,
             Self::Pki(error) => error.kind(),

@@ -12,6 +12,7 @@
 
 mod agent;
 mod boot;
+pub mod classify;
 mod config;
 mod describe;
 pub mod doctor;

@@ -52,6 +52,11 @@ enum Command {
         #[command(subcommand)]
         command: Packs,
     },
+    /// Tells what bash commands may do.
+    Bash {
+        #[command(subcommand)]
+        command: Bash,
+    },
     /// Checks configuration, key, certificate and the way to the manager, and says what to do.
     Doctor,
 }
@@ -120,6 +125,19 @@ enum Skills {
     },
 }
 
+#[derive(Debug, Subcommand)]
+enum Bash {
+    /// Prints the class of commands with its reasons, one JSON object a line, without running anything.
+    Classify {
+        /// The commands.
+        #[arg(required_unless_present = "stdin", conflicts_with = "stdin", allow_hyphen_values = true)]
+        commands: Vec<String>,
+        /// Reads commands from standard input, each a JSON string on a line of its own.
+        #[arg(long)]
+        stdin: bool,
+    },
+}
+
 fn main() -> ExitCode {
     // Started by the agent itself, for a child process: before anything that costs time or starts a thread.
     let mut words = std::env::args_os().skip(1);
@@ -137,6 +155,11 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    if let Command::Bash { command: Bash::Classify { commands, stdin } } = cli.command {
+        let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+        edge::classify::run(&commands, stdin.then_some(input), output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Files and /proc are read there; with the workers the process stays at single-digit threads.
@@ -152,6 +175,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Run => run_agent(config, dir).await,
             Command::Skills { command } => run_skills(command.unwrap_or(Skills::List), config, dir).await,
             Command::Packs { command } => run_packs(command, config, dir).await,
+            // Answered before the runtime started.
+            Command::Bash { .. } => Ok(ExitCode::SUCCESS),
             Command::Doctor => {
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
                 let report = edge::doctor::examine(&config, &dir, &clock).await;

@@ -1,0 +1,95 @@
+//! Services, the journal, users, time and settings.
+
+use super::{Entry, Operands, Verb, any, custom, options, requires, verb, verbs};
+use crate::rules;
+use crate::verdict::Need;
+
+const BUS: &[Need] = &[Need::Socket("/run/dbus/system_bus_socket")];
+
+const SHOW: &str = "-a -l -n: -o: -p: -t: --all --full --lines= --output= --property= --type= --state= --value --failed --reverse --plain --recursive --legend=";
+
+const SYSTEMCTL: &[Verb] = &[
+    verb("", "", Operands::None),
+    verb("status", SHOW, Operands::Any),
+    verb("show", SHOW, Operands::Any),
+    verb("cat", "", Operands::Any),
+    verb("help", "", Operands::None),
+    verb("is-active", "", Operands::Any),
+    verb("is-enabled", "--full", Operands::Any),
+    verb("is-failed", "", Operands::Any),
+    verb("is-system-running", "", Operands::None),
+    verb("list-units", SHOW, Operands::Any),
+    verb("list-unit-files", SHOW, Operands::Any),
+    verb("list-timers", SHOW, Operands::Any),
+    verb("list-sockets", SHOW, Operands::Any),
+    verb("list-jobs", SHOW, Operands::Any),
+    verb("list-machines", SHOW, Operands::Any),
+    verb("list-automounts", SHOW, Operands::Any),
+    verb("list-dependencies", "-a --all --reverse --after --before --plain", Operands::Any),
+    verb("get-default", "", Operands::None),
+    verb("show-environment", "", Operands::None),
+];
+
+const SYSTEMCTL_DESTROYS: &[&str] = &[
+    "poweroff",
+    "reboot",
+    "halt",
+    "kexec",
+    "soft-reboot",
+    "suspend",
+    "hibernate",
+    "hybrid-sleep",
+    "suspend-then-hibernate",
+    "rescue",
+    "emergency",
+    "default",
+    "exit",
+    "isolate",
+    "switch-root",
+];
+
+pub(super) const ENTRIES: &[Entry] = &[
+    verbs("systemctl", "-q --no-pager --no-legend --quiet --system --version --failed --all -a -l --full --plain --type= -t: --state= -n: --lines= -o: --output=", SYSTEMCTL, SYSTEMCTL_DESTROYS, "asks the service manager over the bus; verbs that start, stop or set aren't listed").needs(BUS),
+    options("journalctl", "-u: -t: -p: -g: -n? -n: -o: -b? -k -f -r -e -x -a -q -S: -U: -F: -N -M: -m --unit= --identifier= --priority= --grep= --lines= --lines? --output= --boot? --dmesg --follow --reverse --since= --until= --no-pager --no-hostname --utc --quiet --all --full --no-full --case-sensitive? --list-boots --disk-usage --field= --fields --output-fields= --facility= --catalog --header --verify --merge --system --user --pager-end", Operands::Any, "reads the journal; --vacuum, --rotate, --flush, --sync, --relinquish-var, --setup-keys and files elsewhere aren't listed"),
+    verbs("timedatectl", "--no-pager -a -p: --property= --value --all", &[verb("", "", Operands::None), verb("status", "", Operands::None), verb("show", "-p: --property= --value --all", Operands::None), verb("list-timezones", "", Operands::None), verb("timesync-status", "", Operands::None), verb("show-timesync", "--all", Operands::None)], &["set-time"], "prints the clock's settings over the bus").needs(BUS),
+    verbs("hostnamectl", "--no-pager --static --transient --pretty -j --json=", &[verb("", "", Operands::None), verb("status", "", Operands::None), verb("hostname", "", Operands::None)], &[], "prints the host's names over the bus; an operand would set one").needs(BUS),
+    verbs("localectl", "--no-pager", &[verb("", "", Operands::None), verb("status", "", Operands::None), verb("list-locales", "", Operands::None), verb("list-keymaps", "", Operands::None)], &[], "prints the locale over the bus").needs(BUS),
+    verbs("loginctl", "--no-pager -a -p: -l --all --full --property= --value --no-legend", &[verb("", "", Operands::None), verb("list-sessions", "", Operands::None), verb("list-users", "", Operands::None), verb("list-seats", "", Operands::None), verb("session-status", "", Operands::Any), verb("show-session", "-p: --property= --value", Operands::Any), verb("user-status", "", Operands::Any), verb("show-user", "-p: --property= --value", Operands::Any)], &[], "prints sessions over the bus").needs(BUS),
+    verbs("resolvectl", "--no-pager --legend=", &[verb("status", "", Operands::Any), verb("statistics", "", Operands::None), verb("dns", "", Operands::AtMost(1)), verb("domain", "", Operands::AtMost(1))], &[], "prints the resolver's settings over the bus; query asks outside and isn't listed").needs(BUS),
+    verbs("networkctl", "--no-pager -a -l -s --all --full --no-legend", &[verb("", "", Operands::None), verb("list", "", Operands::Any), verb("status", "", Operands::Any), verb("lldp", "", Operands::Any)], &["down"], "prints links over the bus").needs(BUS),
+    verbs("systemd-analyze", "--no-pager", &[verb("", "", Operands::None), verb("time", "", Operands::None), verb("blame", "", Operands::None), verb("critical-chain", "", Operands::Any), verb("calendar", "", Operands::Any), verb("timespan", "", Operands::Any), verb("timestamp", "", Operands::Any)], &[], "prints times of the start over the bus").needs(BUS),
+    options("systemd-cgls", "-a -l -k -u: --no-pager --all --full", Operands::Any, "draws control groups"),
+    options("systemd-detect-virt", "-q -c -v", Operands::None, "tells the kind of machine"),
+    any("arch", "prints the machine's kind"),
+    any("uname", "prints the kernel's name and version"),
+    custom("hostname", rules::services::hostname, "prints the host's name; an operand sets it"),
+    custom("date", rules::text::date, "prints the time; -s or an operand without + sets it"),
+    options("cal", "-1 -3 -j -m -y -s -w -n:", Operands::Any, "prints a calendar"),
+    options("hwclock", "-r --show --verbose", Operands::None, "prints the hardware clock; all else sets a clock"),
+    custom("sysctl", rules::services::sysctl, "prints kernel settings; =, -w and -p set them"),
+    any("id", "prints users and groups"),
+    any("groups", "prints groups"),
+    any("whoami", "prints the user"),
+    any("logname", "prints the user"),
+    any("who", "prints who is signed in"),
+    any("w", "prints who is signed in"),
+    any("users", "prints who is signed in"),
+    any("last", "prints sign-ins"),
+    any("lastb", "prints failed sign-ins"),
+    options("lastlog", "-u: -t: -b:", Operands::None, "prints last sign-ins; -C and -S change them and aren't listed"),
+    options("getent", "-i -s:", Operands::Any, "looks up users, groups and services"),
+    requires("crontab", "-l -u:", Operands::None, "-l", "prints scheduled commands; -e, -r and an operand change them"),
+    options("atq", "-q: -V", Operands::None, "prints scheduled commands"),
+    requires("chage", "-l", Operands::AtMost(1), "-l", "prints the age of a password; all else sets it"),
+    options("getenforce", "", Operands::None, "prints whether SELinux enforces"),
+    options("sestatus", "-v -b", Operands::None, "prints SELinux' state"),
+    options("aa-status", "--enabled --profiled --enforced --complaining --json --pretty-json", Operands::None, "prints AppArmor's state"),
+    options("lsb_release", "-a -i -d -r -c -s", Operands::None, "prints the distribution"),
+    options("locale", "-a -m -k -c", Operands::Any, "prints the locale"),
+    options("tty", "-s", Operands::None, "prints the terminal"),
+    options("printenv", "-0", Operands::Any, "prints the environment"),
+    requires("auditctl", "-l -s", Operands::None, "-l -s", "prints audit rules; all else changes them"),
+    options("ausearch", "-m: -ts: -te: -i -k: -ui: -c: -p: -sv: -f: -x: --start: --end: --message: --interpret --input-logs", Operands::None, "reads the audit log"),
+    options("aureport", "-au -l -f -x -i -ts: -te: --summary --failed --success --auth --login", Operands::None, "summarises the audit log"),
+    requires("nginx", "-v -V -t -T -q", Operands::None, "-t -T -v -V", "tests and prints its configuration; -s signals, -c and -g take other ones, so they aren't listed; without options it starts"),
+];
