@@ -141,7 +141,7 @@ fn url(call: &mut Call<'_, '_>, arg: &Value) {
 
 fn note_urls(call: &mut Call<'_, '_>) {
     for arg in call.args {
-        if arg.exact.as_deref().unwrap_or(&arg.prefix).contains("://") {
+        if arg.exact.is_none() || arg.text().contains("://") {
             call.reaches(arg);
         }
     }
