@@ -84,7 +84,9 @@ pub enum EdgeError {
 impl Classify for EdgeError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Config { .. } | Self::Sandbox(_) | Self::Pack { .. } | Self::Classify(_) => ErrorKind::Invalid,
+            Self::Config { .. } | Self::Sandbox(_) | Self::Pack { .. } | Self::Classify(_) => {
+                ErrorKind::Invalid
+            }
             Self::AlreadyRunning { .. } | Self::Enrolled { .. } => ErrorKind::Conflict,
             Self::NotEnrolled { .. } => ErrorKind::NotFound,
             Self::Pki(error) => error.kind(),

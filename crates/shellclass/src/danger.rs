@@ -122,12 +122,12 @@ pub(crate) fn look(call: &mut Call<'_, '_>) {
         {
             call.dangerous("changes who may use everything below a root of the system");
         }
-        "mv" if operands().any(|arg| is_root(arg) && arg.text().starts_with('/') && arg.text().len() < 6)
-            && call.args.len() > 1 =>
+        "mv" if call.args.len() > 1
+            && operands()
+                .next()
+                .is_some_and(|arg| is_root(arg) && arg.text().starts_with('/') && arg.text().len() < 6) =>
         {
-            if operands().next().is_some_and(is_root) {
-                call.dangerous("moves a root of the system away");
-            }
+            call.dangerous("moves a root of the system away");
         }
         "find" if call.has("-delete") || call.args.iter().any(|arg| arg.is("rm") || arg.is("shred")) => {
             let roots = call.args.iter().take_while(|arg| !arg.text().starts_with('-'));

@@ -102,9 +102,9 @@ pub(crate) fn read<'a>(list: &str, args: &'a [Value], stop: bool) -> Result<Argu
         {
             found.options.push(("-#".to_owned(), None));
         } else {
-            let mut letters = head.char_indices().skip(1).peekable();
+            let letters = head.char_indices().skip(1);
             let mut closed = false;
-            while let Some((at, letter)) = letters.next() {
+            for (at, letter) in letters {
                 let name = format!("-{letter}");
                 let glued = head.get(at + letter.len_utf8()..).unwrap_or("");
                 match lookup(list, &name) {

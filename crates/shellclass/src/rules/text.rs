@@ -105,11 +105,10 @@ pub(crate) fn awk(call: &mut Call<'_, '_>) {
     match rest.first().map(|arg| (arg, arg.exact.as_deref())) {
         None => {}
         Some((arg, None)) => call.lift_at(Class::Mutating, arg, "an `awk` program that only running tells"),
-        Some((arg, Some(program))) => {
-            if !awk_reads(program) {
-                call.lift_at(Class::Mutating, arg, "an `awk` program that isn't known to only read");
-            }
+        Some((arg, Some(program))) if !awk_reads(program) => {
+            call.lift_at(Class::Mutating, arg, "an `awk` program that isn't known to only read");
         }
+        Some(_) => {}
     }
     // gawk takes options behind its program for its own only under --; file operands of the shape name=value assign.
     if let Some(arg) =
