@@ -20,6 +20,7 @@ mod round;
 mod runner;
 mod service;
 mod trust;
+mod view;
 
 pub use config::{AccessMode, AgentConfig, Limits};
 pub use directory::{HostList, Inventory, ModelDirectory, ModelUnavailable};

@@ -1,6 +1,7 @@
 //! How calls ended, and what a model reads of it.
 
 use crate::trust;
+use crate::view;
 use executor::CallOutcome;
 use model::{CallId, CallState};
 use serde_json::Value;
@@ -99,7 +100,7 @@ pub(crate) fn for_model(tool: &str, call: CallId, source: &str, ended: &Ended, m
     );
     let untrusted = ran && trust::brings_free_text(tool);
     let mut content = match (&ended.result, &ended.error) {
-        (Some(result), _) if ended.succeeded() => clean(result).to_string(),
+        (Some(result), _) if ended.succeeded() => view::shorten(tool, clean(result)).to_string(),
         (_, Some(error)) => {
             let kind = ended.error_kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
             format!("{}{kind}: {}", ended.state, clean_text(error))

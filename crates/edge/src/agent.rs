@@ -3,6 +3,7 @@
 use crate::boot::HostFacts;
 use crate::describe::Descriptions;
 use crate::execute::Runner;
+use crate::own::OwnPlaces;
 use crate::packs::{self, Packs};
 use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
@@ -62,10 +63,10 @@ impl Options {
     /// An edge with the built-in skills on this machine.
     pub fn new(config: EdgeConfig, config_path: PathBuf, dir: DataDir) -> Self {
         Self {
+            registry: config.skills.tools.registry(),
             config,
             config_path,
             dir,
-            registry: Registry::builtin(),
             clock: Arc::new(model::SystemClock),
             sandbox: Arc::new(NoChildren),
             tunnel: tunnel::Settings::default(),
@@ -104,6 +105,7 @@ impl Options {
         let config = RealHostConfig {
             files: self.config.file_rules(own),
             addresses: self.config.address_rules(),
+            changes: self.config.change_rules(OwnPlaces::find(&self.dir, &self.config_path)),
             ..RealHostConfig::default()
         };
         Arc::new(RealHost::new(config, Arc::clone(&self.clock)))

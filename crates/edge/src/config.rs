@@ -1,11 +1,13 @@
 //! The configuration file. The comments here are its manual.
 
 use crate::EdgeError;
+use crate::own::OwnPlaces;
 use model::Class;
 use packs::LoadRules;
 use sandbox::{Backend, Resources, SandboxConfig};
 use serde::{Deserialize, Serialize};
-use skill::{AddressRules, FileRules, Network};
+use skill::{AddressRules, ChangeRules, FileRules, Network};
+use skills::Registry;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -35,6 +37,12 @@ pub struct EdgeConfig {
     /// Which packs are loaded, and what they may.
     #[serde(default)]
     pub packs: PacksConfig,
+    /// What skills may change.
+    #[serde(default)]
+    pub changes: ChangesConfig,
+    /// Which skills the edge has.
+    #[serde(default)]
+    pub skills: SkillsConfig,
     /// What is logged.
     #[serde(default)]
     pub log: LogConfig,
@@ -239,6 +247,54 @@ impl PacksConfig {
     }
 }
 
+/// What skills may change, once a call has been approved. The edge's own files, its own unit and the units that carry
+/// the whole system (D-Bus, the journal, everything that ends or suspends it) are always refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChangesConfig {
+    /// Files may be written, removed and changed by git only below these folders, for example `/etc/nginx`. Default:
+    /// none.
+    pub write_roots: Vec<PathBuf>,
+    /// Units that may be restarted, reloaded, started and stopped, by whole name; `*` stands for any text. Default:
+    /// `["*.service"]`.
+    pub units: Vec<String>,
+}
+
+impl Default for ChangesConfig {
+    fn default() -> Self {
+        Self { write_roots: Vec::new(), units: vec!["*.service".to_owned()] }
+    }
+}
+
+/// Which skills the edge has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SkillsConfig {
+    /// `all`, or `default`: only `bash`, `read_file` and `write_file`. Default: `all`.
+    pub tools: ToolSet,
+}
+
+/// A set of built-in skills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolSet {
+    /// Every skill.
+    #[default]
+    All,
+    /// Those of a restricted agent.
+    Default,
+}
+
+impl ToolSet {
+    /// The skills.
+    pub fn registry(self) -> Registry {
+        match self {
+            Self::All => skills::all_tools(),
+            Self::Default => skills::default_tools(),
+        }
+    }
+}
+
 /// What is logged, to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -343,6 +399,7 @@ impl EdgeConfig {
             ("files.denied", &self.files.denied),
             ("packs.dirs", &self.packs.dirs),
             ("packs.write_roots", &self.packs.write_roots),
+            ("changes.write_roots", &self.changes.write_roots),
         ] {
             problems.extend(
                 folders
@@ -350,6 +407,14 @@ impl EdgeConfig {
                     .filter(|folder| !folder.is_absolute())
                     .map(|folder| format!("{key}: {} must begin with /", folder.display())),
             );
+        }
+        for unit in &self.changes.units {
+            let is_whole = unit.contains('*') || unit.contains('.');
+            if !is_whole || unit.contains(|letter: char| letter.is_whitespace() || letter == '/') {
+                problems.push(format!(
+                    "changes.units: `{unit}` is no name of a unit; write `nginx.service` or `app-*.service`"
+                ));
+            }
         }
         problems
     }
@@ -369,6 +434,17 @@ impl EdgeConfig {
     pub(crate) fn file_rules(&self, own: impl IntoIterator<Item = PathBuf>) -> FileRules {
         let denied = self.files.denied.iter().cloned().chain(own).collect();
         FileRules { roots: self.files.roots.clone(), denied }
+    }
+
+    /// The rules for changes; `own` is what belongs to the edge.
+    pub(crate) fn change_rules(&self, own: OwnPlaces) -> ChangeRules {
+        ChangeRules {
+            write_roots: self.changes.write_roots.clone(),
+            protected: own.protected.into_iter().chain(self.packs.dirs.iter().cloned()).collect(),
+            units: self.changes.units.clone(),
+            own_unit: own.unit,
+            keep: Some(own.keep),
+        }
     }
 
     /// The rules for addresses.
@@ -434,11 +510,25 @@ mod tests {
 
     #[test]
     fn all_wrong_values_are_told_together() {
-        let text = "[tunnel]\nmanager = \"m\"\n[limits]\nmax_running = 0\n[probes]\nallowed = [\"x\"]\n[files]\nroots = [\"var\"]";
+        let text = "[tunnel]\nmanager = \"m\"\n[limits]\nmax_running = 0\n[probes]\nallowed = [\"x\"]\n[files]\nroots = [\"var\"]\n[changes]\nwrite_roots = [\"srv\"]\nunits = [\"nginx\"]";
         let problem = EdgeConfig::parse(text).unwrap_err();
-        for part in ["tunnel.manager", "max_running", "probes.allowed", "files.roots"] {
+        for part in [
+            "tunnel.manager",
+            "max_running",
+            "probes.allowed",
+            "files.roots",
+            "changes.write_roots",
+            "changes.units",
+        ] {
             assert!(problem.contains(part), "{part} is missing in: {problem}");
         }
+    }
+
+    #[test]
+    fn a_restricted_edge_has_three_skills() {
+        let config = EdgeConfig::parse("[skills]\ntools = \"default\"\n").unwrap();
+        assert_eq!(config.skills.tools.registry().iter().count(), 3);
+        assert!(EdgeConfig::default().skills.tools.registry().iter().count() > 3);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod execute;
 mod files;
 mod load;
 pub mod local;
+mod own;
 mod pack_watch;
 pub mod packs;
 mod renew;
@@ -30,8 +31,8 @@ mod state;
 
 pub use agent::{Options, run};
 pub use config::{
-    EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, PacksConfig, ProbesConfig, ResourcesSection,
-    SandboxSection, SecurityConfig, TunnelConfig,
+    ChangesConfig, EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, PacksConfig, ProbesConfig,
+    ResourcesSection, SandboxSection, SecurityConfig, SkillsConfig, ToolSet, TunnelConfig,
 };
 pub use enroll::enroll;
 pub use error::EdgeError;

@@ -19,6 +19,8 @@ pub const GROUPS: &[&str] = &[
 
 /// Groups by key, beside those that follow from the scope.
 const BY_KEY: &[(&str, &[&str])] = &[
+    ("capture_pcap", &["network"]),
+    ("git_operations", &["files"]),
     ("host_files", &["files"]),
     ("host_netns_inspect", &["network"]),
     ("host_sockets", &["network"]),

@@ -44,6 +44,7 @@ pub trait Host: Send + Sync + fmt::Debug {
             protected: Vec::new(),
             units: Vec::new(),
             own_unit: None,
+            keep: None,
         };
         NOTHING
     }
@@ -97,6 +98,8 @@ pub struct ChangeRules {
     pub units: Vec<String>,
     /// The agent's own unit, which it never touches.
     pub own_unit: Option<String>,
+    /// Folder of the agent for what skills keep: old versions of files, captures. `None`: nothing can be kept.
+    pub keep: Option<PathBuf>,
 }
 
 /// Which addresses skills may talk to, beyond the built-in list of metadata services, which always holds.

@@ -4,6 +4,9 @@
 //! of the skills stay inside this crate, and [`AnySkill::run`] is the only way to them. The manager uses the
 //! metadata and `classify` through [`capabilities`].
 
+mod bash;
+mod capture_pcap;
+mod git_operations;
 mod host_files;
 mod host_load;
 mod host_netns_inspect;
@@ -17,10 +20,12 @@ mod probe_tcp;
 mod read_file;
 mod read_journal;
 mod reboot_host;
+mod remove_path;
 mod restart_service;
 mod service_status;
 mod support;
 mod tail_file;
+mod write_file;
 
 pub use admission::AnySkill;
 pub use support::machine::sampler::{LoadSample, LoadSampler};
@@ -32,6 +37,9 @@ use std::sync::Arc;
 
 /// Every built-in skill, in alphabetical order.
 pub static ALL: &[&dyn AnySkill] = &[
+    &bash::Bash,
+    &capture_pcap::CapturePcap,
+    &git_operations::GitOperations,
     &host_files::HostFiles,
     &host_load::HostLoad,
     &host_netns_inspect::HostNetnsInspect,
@@ -45,14 +53,26 @@ pub static ALL: &[&dyn AnySkill] = &[
     &read_file::ReadFile,
     &read_journal::ReadJournal,
     &reboot_host::RebootHost,
+    &remove_path::RemovePath,
     &restart_service::RestartService,
     &service_status::ServiceStatus,
     &tail_file::TailFile,
+    &write_file::WriteFile,
 ];
 
 /// What the built-in skills are, in the order of [`ALL`]: for the manager's catalogue.
 pub fn capabilities() -> Vec<Arc<Capability>> {
     ALL.iter().map(|skill| skill.capability()).collect()
+}
+
+/// The tools of a restricted agent: `bash`, `read_file` and `write_file`.
+pub fn default_tools() -> Registry {
+    Registry::builtin().only(&["bash", "read_file", "write_file"])
+}
+
+/// Every built-in skill.
+pub fn all_tools() -> Registry {
+    Registry::builtin()
 }
 
 #[cfg(test)]
@@ -77,6 +97,13 @@ mod tests {
     #[test]
     fn the_list_is_in_alphabetical_order() {
         assert!(ALL.is_sorted_by_key(|skill| skill.key()));
+    }
+
+    #[test]
+    fn a_restricted_agent_has_three_tools_and_any_other_has_all() {
+        let keys = |registry: Registry| registry.iter().map(|one| one.key().to_owned()).collect::<Vec<_>>();
+        assert_eq!(keys(default_tools()), ["bash", "read_file", "write_file"]);
+        assert_eq!(keys(all_tools()).len(), ALL.len());
     }
 
     #[test]

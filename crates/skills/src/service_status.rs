@@ -1,14 +1,14 @@
 //! Tells how systemd units are doing.
 
-use crate::support::errors::{invalid, not_found, unsupported};
+use crate::support::errors::{invalid, not_found};
 use crate::support::journal::{self, Query};
+use crate::support::systemd::words::{exit_words, no_systemd, parsed, unknown};
 use crate::support::systemd::{Properties, Systemd, UnitLine, full_name, is_legal_name};
 use crate::support::when;
 use model::{Class, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skill::{Host, Metadata, Prerequisite, Skill, SkillContext, SkillError};
-use std::str::FromStr;
 use std::time::Duration;
 
 /// Last log lines of a unit that is asked for by name.
@@ -287,30 +287,6 @@ async fn log(host: &dyn Host, unit: &str, lines: usize, notes: &mut Vec<String>)
     }
 }
 
-/// Says that a unit isn't there, with names that come near.
-fn unknown(name: &str, full: &str, lines: &[UnitLine]) -> String {
-    let stem = |unit: &str| unit.rsplit_once('.').map_or(unit, |(stem, _)| stem).to_lowercase();
-    let wanted = stem(full);
-    let mut near: Vec<(f64, &str)> = lines
-        .iter()
-        .filter(|line| line.load != "not-found" && !line.name.ends_with(".device"))
-        .map(|line| {
-            let own = stem(&line.name);
-            let contained = own.contains(&wanted) || wanted.contains(&own);
-            let likeness = strsim::jaro_winkler(&own, &wanted) + if contained { 0.5 } else { 0.0 };
-            (likeness, line.name.as_str())
-        })
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
-    let names: Vec<String> = near.iter().take(5).map(|(_, name)| format!("`{name}`")).collect();
-    if names.is_empty() {
-        format!("this host has no unit `{name}`")
-    } else {
-        format!("this host has no unit `{name}`; near names: {}", names.join(", "))
-    }
-}
-
 impl Unit {
     fn of(properties: &Properties) -> Self {
         let text = |name: &str| properties.get(name).filter(|text| !text.is_empty()).cloned();
@@ -343,32 +319,6 @@ impl Unit {
             log: Vec::new(),
         }
     }
-}
-
-fn parsed<T: FromStr>(properties: &Properties, name: &str) -> Option<T> {
-    properties.get(name)?.parse().ok()
-}
-
-/// How the main process ended. The codes are those of `waitid`.
-fn exit_words(properties: &Properties) -> Option<String> {
-    let status: u32 = parsed(properties, "ExecMainStatus")?;
-    Some(match parsed::<u32>(properties, "ExecMainCode")? {
-        1 => format!("exited with code {status}"),
-        2 => format!("killed by signal {status}"),
-        3 => format!("killed by signal {status}, core dumped"),
-        _ => return None,
-    })
-}
-
-fn no_systemd(host: &dyn Host) -> SkillError {
-    let init = std::fs::read_to_string(host.path("/proc/1/comm")).unwrap_or_default();
-    let init = init.trim();
-    let known = match init {
-        "" => String::new(),
-        "systemd" => "; process 1 is systemd, but it has not booted this system".to_owned(),
-        other => format!("; process 1 is `{other}`"),
-    };
-    unsupported(format!("this host is not run by systemd, so there are no units to ask for{known}"))
 }
 
 #[cfg(test)]

@@ -31,10 +31,12 @@ pub(crate) struct Ended {
     pub(crate) errors: String,
 }
 
-/// Starts `program` of the host with these arguments.
-pub(crate) fn start(host: &dyn Host, program: &str, arguments: &[String]) -> Result<Running, SkillError> {
+/// A program of the host with these arguments, not yet started: empty environment, no input, a process group of its
+/// own, killed when it is dropped.
+pub(crate) fn prepare(host: &dyn Host, program: &str, arguments: &[String]) -> Result<Command, SkillError> {
     let place = host.program(program).ok_or_else(|| unsupported(format!("this host has no `{program}`")))?;
-    let mut child = Command::new(place)
+    let mut command = Command::new(place);
+    command
         .args(arguments)
         .env_clear()
         .env("PATH", PROGRAM_PATH)
@@ -43,7 +45,13 @@ pub(crate) fn start(host: &dyn Host, program: &str, arguments: &[String]) -> Res
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
-        .process_group(0)
+        .process_group(0);
+    Ok(command)
+}
+
+/// Starts `program` of the host with these arguments.
+pub(crate) fn start(host: &dyn Host, program: &str, arguments: &[String]) -> Result<Running, SkillError> {
+    let mut child = prepare(host, program, arguments)?
         .spawn()
         .map_err(|error| of_io(format!("start `{program}`"), &error))?;
     let lines = child.stdout.take().map(Lines::new).ok_or_else(|| unsupported("no standard output"))?;

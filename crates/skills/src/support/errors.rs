@@ -28,6 +28,10 @@ pub(crate) fn timed_out(message: impl Display) -> SkillError {
     SkillError::new(SkillErrorKind::Timeout, message)
 }
 
+pub(crate) fn too_large(message: impl Display) -> SkillError {
+    SkillError::new(SkillErrorKind::TooLarge, message)
+}
+
 pub(crate) fn failed(message: impl Display) -> SkillError {
     SkillError::new(SkillErrorKind::Failed, message)
 }

@@ -1,12 +1,13 @@
 //! What several skills share.
 
+pub(crate) mod account;
+pub(crate) mod changes;
 pub(crate) mod child;
 pub(crate) mod errors;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod journal;
-pub(crate) mod later;
 pub(crate) mod machine;
 pub(crate) mod net;
 pub(crate) mod pattern;

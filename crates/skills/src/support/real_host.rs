@@ -1,7 +1,7 @@
 //! The machine itself.
 
 use model::{Clock, Timestamp};
-use skill::{AddressRules, FileRules, Host};
+use skill::{AddressRules, ChangeRules, FileRules, Host};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,11 +14,18 @@ pub struct RealHostConfig {
     pub files: FileRules,
     /// Which addresses may be probed, and which are the product's own.
     pub addresses: AddressRules,
+    /// What may be changed, and what is the agent's own.
+    pub changes: ChangeRules,
 }
 
 impl Default for RealHostConfig {
     fn default() -> Self {
-        Self { root: PathBuf::from("/"), files: FileRules::default(), addresses: AddressRules::default() }
+        Self {
+            root: PathBuf::from("/"),
+            files: FileRules::default(),
+            addresses: AddressRules::default(),
+            changes: ChangeRules::default(),
+        }
     }
 }
 
@@ -51,5 +58,9 @@ impl Host for RealHost {
 
     fn address_rules(&self) -> &AddressRules {
         &self.config.addresses
+    }
+
+    fn change_rules(&self) -> &ChangeRules {
+        &self.config.changes
     }
 }

@@ -60,6 +60,13 @@ impl Registry {
         Catalogue::new(self.entries.iter().map(|entry| Arc::clone(&entry.capability)))
     }
 
+    /// Keeps only these.
+    #[must_use]
+    pub fn only(mut self, keys: &[&str]) -> Self {
+        self.entries.retain(|entry| keys.contains(&entry.key()));
+        self
+    }
+
     /// Looks one up.
     pub fn get(&self, key: &str) -> Option<&Registered> {
         self.entries.iter().find(|entry| entry.key() == key)

@@ -145,7 +145,7 @@ fn resolve_by_hand(host: &dyn Host, path: &str) -> Result<OwnedFd, SkillError> {
 }
 
 /// Where a descriptor is, as a path below the host's root.
-fn real_path(host: &dyn Host, place: &OwnedFd) -> Result<PathBuf, SkillError> {
+pub(crate) fn real_path(host: &dyn Host, place: &OwnedFd) -> Result<PathBuf, SkillError> {
     let link = std::fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd()))
         .map_err(|error| failed(format!("/proc is needed to read files safely: {}", plain(&error))))?;
     if host.root() == Path::new("/") {

@@ -19,6 +19,8 @@ pub(crate) struct Process {
     /// Resident pages.
     pub(crate) resident_pages: u64,
     pub(crate) user: u32,
+    /// Whether it is a thread of the kernel.
+    pub(crate) of_kernel: bool,
 }
 
 /// Every process that there is.
@@ -40,6 +42,9 @@ pub(crate) fn one(host: &dyn Host, pid: u32) -> Option<Process> {
     parse(&read(host, &format!("/proc/{pid}/stat"))?, user)
 }
 
+/// Marks the kernel's threads in the flags of `/proc/PID/stat`.
+const KERNEL_FLAG: u64 = 0x0020_0000;
+
 fn parse(stat: &str, user: u32) -> Option<Process> {
     // The name may hold blanks and brackets: it ends at the last bracket.
     let (front, rest) = stat.rsplit_once(')')?;
@@ -56,7 +61,13 @@ fn parse(stat: &str, user: u32) -> Option<Process> {
         start_time: number(19)?,
         resident_pages: number(21)?,
         user,
+        of_kernel: number(6)? & KERNEL_FLAG != 0,
     })
+}
+
+/// The start time in a text of `/proc/PID/stat`.
+pub(crate) fn start_time(stat: &str) -> Option<u64> {
+    parse(stat, 0).map(|process| process.start_time)
 }
 
 /// The command with its arguments; the name in brackets for kernel threads and zombies, which have none.
@@ -143,6 +154,7 @@ mod tests {
         assert_eq!((process.pid, process.name.as_str(), process.state), (42, "a (b) c", 'S'));
         assert_eq!((process.cpu_ticks, process.threads, process.start_time), (300, 7, 9000));
         assert_eq!((process.resident_pages, process.parent, process.user), (256, 1, 33));
+        assert!(!process.of_kernel && parse(&STAT.replace("4194560", "69238880"), 0).unwrap().of_kernel);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What systemd says about its units: over D-Bus, or through `systemctl` where the bus can't be reached.
 
 mod bus;
+pub(crate) mod rules;
 mod systemctl;
+pub(crate) mod words;
 
 use crate::support::errors::failed;
 use skill::{Host, SkillError};
@@ -46,9 +48,78 @@ const WANTED: &[&str] = &[
     "CPUUsageNSec",
     "TasksCurrent",
     "StatusText",
+    "Type",
+    "CanReload",
+    "ConditionResult",
+    "NeedDaemonReload",
+    "TimeoutStopUSec",
+    "TimeoutStartUSec",
     "LastTriggerUSec",
     "NextElapseUSecRealtime",
 ];
+
+/// Somebody who has asked that the host stays up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Inhibitor {
+    /// What is held up, with colons in between: `shutdown`, `sleep`, `idle`…
+    pub(crate) what: String,
+    pub(crate) who: String,
+    pub(crate) why: String,
+    /// `block` or `delay`.
+    pub(crate) mode: String,
+    pub(crate) pid: u32,
+}
+
+impl Inhibitor {
+    pub(crate) fn blocks_shutdown(&self) -> bool {
+        self.mode.starts_with("block") && self.what.split(':').any(|what| what == "shutdown")
+    }
+}
+
+/// What can be done to a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Restart,
+    Reload,
+    Start,
+    Stop,
+}
+
+impl Verb {
+    /// As `systemctl` calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::Reload => "reload",
+            Self::Start => "start",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// Tells when a unit may have changed.
+#[derive(Debug)]
+pub(crate) enum Watch {
+    /// systemd says so.
+    Bus(Box<zbus::MessageStream>),
+    /// Without a bus nobody does: it may have changed at any time.
+    Clock,
+}
+
+impl Watch {
+    /// Waits until the unit may have changed.
+    pub(crate) async fn changed(&mut self) {
+        const LOOK_AGAIN: Duration = Duration::from_millis(500);
+        match self {
+            Self::Bus(stream) => {
+                if futures::StreamExt::next(stream).await.is_none() {
+                    *self = Self::Clock;
+                }
+            }
+            Self::Clock => tokio::time::sleep(LOOK_AGAIN).await,
+        }
+    }
+}
 
 /// A way to systemd.
 #[derive(Debug)]
@@ -100,6 +171,45 @@ impl<'a> Systemd<'a> {
             match self {
                 Self::Bus(bus) => bus.system_state().await,
                 Self::Systemctl(host) => systemctl::system_state(*host).await,
+            }
+        })
+        .await
+    }
+
+    /// Changes a unit and waits for the end of systemd's job. Tells systemd's word for how the job ended: `done`,
+    /// `failed`, `timeout`, `canceled`, `dependency`… Cancel safety: dropped, systemd goes on with the job.
+    pub(crate) async fn change(&self, verb: Verb, unit: &str) -> Result<String, SkillError> {
+        match self {
+            Self::Bus(bus) => bus.change(verb, unit).await,
+            Self::Systemctl(host) => systemctl::change(*host, verb, unit).await,
+        }
+    }
+
+    /// Begins to watch a unit. What happens from then on is not missed.
+    pub(crate) async fn watch(&self, unit: &str) -> Result<Watch, SkillError> {
+        match self {
+            Self::Bus(bus) => Ok(Watch::Bus(bus.watch(unit).await?)),
+            Self::Systemctl(_) => Ok(Watch::Clock),
+        }
+    }
+
+    /// Who has asked that the host is not shut down or put to sleep. Without a bus nobody can be asked.
+    pub(crate) async fn inhibitors(&self) -> Result<Vec<Inhibitor>, SkillError> {
+        in_time(async {
+            match self {
+                Self::Bus(bus) => bus.inhibitors().await,
+                Self::Systemctl(_) => Ok(Vec::new()),
+            }
+        })
+        .await
+    }
+
+    /// Begins to reboot: all units are stopped first.
+    pub(crate) async fn reboot(&self) -> Result<(), SkillError> {
+        in_time(async {
+            match self {
+                Self::Bus(bus) => bus.reboot().await,
+                Self::Systemctl(host) => systemctl::reboot(*host).await,
             }
         })
         .await

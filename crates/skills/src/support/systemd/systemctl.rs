@@ -1,8 +1,8 @@
 //! systemd through `systemctl`, for hosts whose bus can't be reached.
 
-use super::{Properties, UnitLine, WANTED};
+use super::{Properties, UnitLine, Verb, WANTED};
 use crate::support::child;
-use crate::support::errors::failed;
+use crate::support::errors::{denied, failed, not_found, refused};
 use skill::{Host, SkillError};
 
 pub(crate) async fn units(host: &dyn Host) -> Result<Vec<UnitLine>, SkillError> {
@@ -19,6 +19,36 @@ pub(crate) async fn properties(host: &dyn Host, unit: &str) -> Result<Properties
 pub(crate) async fn system_state(host: &dyn Host) -> Result<String, SkillError> {
     let lines = run(host, &["show", "--property=SystemState", "--value"]).await?;
     Ok(lines.into_iter().next().unwrap_or_default())
+}
+
+/// Runs a job and waits for its end.
+pub(crate) async fn change(host: &dyn Host, verb: Verb, unit: &str) -> Result<String, SkillError> {
+    let arguments = ["--no-pager", "--no-ask-password", verb.word(), "--", unit].map(str::to_owned);
+    let mut running = child::start(host, "systemctl", &arguments)?;
+    while running.line().await?.is_some() {}
+    let ended = running.end().await?;
+    if ended.code == Some(0) {
+        return Ok("done".to_owned());
+    }
+    let said = ended.errors.lines().next().unwrap_or("no reason given");
+    let has = |part: &str| ended.errors.contains(part);
+    let message = format!("could not {} `{unit}` with `systemctl`: {said}", verb.word());
+    Err(if has("not found") || has("not loaded") {
+        not_found(message)
+    } else if has("is masked") || has("by dependency only") {
+        refused(message)
+    } else if has("Access denied") || has("authentication required") || has("Permission denied") {
+        denied(message)
+    } else if has("Job for ") {
+        // The job ran and failed; the unit's properties tell more than this.
+        return Ok("failed".to_owned());
+    } else {
+        failed(message)
+    })
+}
+
+pub(crate) async fn reboot(host: &dyn Host) -> Result<(), SkillError> {
+    run(host, &["reboot"]).await.map(|_| ())
 }
 
 async fn run(host: &dyn Host, arguments: &[&str]) -> Result<Vec<String>, SkillError> {
