@@ -92,11 +92,12 @@ async fn read_within(host: &dyn Host, query: &Query, within: Duration) -> Result
     let mut last_seen = String::new();
     let until = Instant::now() + within;
     loop {
-        let line = match timeout_at(until, running.line()).await {
-            Ok(Ok(Some(line))) => line,
-            Ok(Ok(None)) => break,
-            Ok(Err(error)) => return Err(error),
-            Err(_) => {
+        // A line that is there already comes before the time is looked at, so it is looked at here too.
+        let next = if Instant::now() < until { timeout_at(until, running.line()).await.ok() } else { None };
+        let line = match next.transpose()? {
+            Some(Some(line)) => line,
+            Some(None) => break,
+            None => {
                 running.stop().await;
                 found.more = true;
                 let reached = if last_seen.is_empty() { "nowhere".to_owned() } else { last_seen };
@@ -323,6 +324,17 @@ mod tests {
         let found = read_within(&host, &query, Duration::from_secs(2)).await.unwrap();
         assert!(found.more && found.entries.len() == 1);
         assert!(found.notes[0].contains("the journal is large"), "{:?}", found.notes);
+    }
+
+    #[tokio::test]
+    async fn a_search_through_an_endless_journal_ends_too() {
+        let entry = r#"{"MESSAGE":"one","__CURSOR":"c","__REALTIME_TIMESTAMP":"1"}"#;
+        let script = format!("#!/bin/sh\nwhile :; do echo '{entry}'; done\n");
+        let host = FakeHost::empty().with_program("/usr/bin/journalctl", &script);
+        let grep = Some(Regex::new("no such words").unwrap());
+        let query = Query { lines: 10, grep, ..Query::default() };
+        let found = read_within(&host, &query, Duration::from_secs(1)).await.unwrap();
+        assert!(found.more && found.entries.is_empty());
     }
 
     #[test]
