@@ -299,3 +299,90 @@ fn list(loaded: &Loaded, host: &dyn skill::Host) -> serde_json::Value {
     });
     json!({"packs": packs.collect::<Vec<_>>(), "broken": broken.collect::<Vec<_>>()})
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataDir, EdgeConfig};
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    fn edge_with_packs(folder: &Path) -> Options {
+        let mut config = EdgeConfig::default();
+        config.packs.dirs = vec![folder.join("packs")];
+        Options::new(config, folder.join("edge.toml"), DataDir::new(folder.join("state")))
+    }
+
+    fn put_pack(folder: &Path, name: &str, key: &str, answer: u32) {
+        let pack = folder.join("packs").join(name);
+        fs::create_dir_all(&pack).unwrap();
+        let manifest = serde_json::json!({
+            "name": name, "version": "1.0.0", "description": "A pack of a test.", "entry": "run",
+            "skills": [{"key": key, "name": "Look", "description": "Looks.", "class": "safe"}],
+        });
+        fs::write(pack.join("run"), format!("#!/bin/sh\necho {answer}\n")).unwrap();
+        fs::set_permissions(pack.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(pack.join("skill.json"), manifest.to_string()).unwrap();
+    }
+
+    /// Waits until the runner's skills are as wanted.
+    async fn until(runner: &Runner, wanted: impl Fn(&Registry) -> bool) {
+        let look = async {
+            while !wanted(&runner.registry()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), look).await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn packs_come_change_and_go_while_the_edge_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        put_pack(folder.path(), "alpha", "alpha_look", 1);
+        let options = edge_with_packs(folder.path());
+        let (packs, runner) = (Arc::new(Packs::new(&options)), Arc::new(options.runner().unwrap()));
+        let watched = watch(&packs);
+        put_in_place(&packs, &runner).await;
+        let first = runner.registry().get("alpha_look").unwrap().capability().hash().to_owned();
+        let following = tokio::spawn(follow(watched, Arc::clone(&packs), Arc::clone(&runner)));
+
+        put_pack(folder.path(), "beta", "beta_look", 1);
+        until(&runner, |registry| registry.get("beta_look").is_some()).await;
+        assert!(runner.admission().catalogue().get(Scope::Host, "beta_look").is_some(), "the door knows it");
+
+        put_pack(folder.path(), "alpha", "alpha_look", 2);
+        until(&runner, |registry| registry.get("alpha_look").unwrap().capability().hash() != first).await;
+        assert!(packs.generation() >= 3, "the manager is told to look again");
+
+        fs::remove_dir_all(folder.path().join("packs/beta")).unwrap();
+        until(&runner, |registry| registry.get("beta_look").is_none()).await;
+        assert!(runner.registry().get("host_load").is_some(), "builtins stay");
+        following.abort();
+    }
+
+    #[tokio::test]
+    async fn a_pack_with_the_key_of_a_builtin_is_told_as_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        put_pack(folder.path(), "alpha", "host_load", 1);
+        let options = edge_with_packs(folder.path());
+        let packs = Arc::new(Packs::new(&options));
+        put_in_place(&packs, &options.runner().unwrap()).await;
+        let told = descriptions(&packs.loaded());
+        assert!(told[0].error.contains("key_taken") && told[0].digest.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn what_a_command_line_loads_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        put_pack(folder.path(), "alpha", "alpha_look", 1);
+        let mut options = edge_with_packs(folder.path());
+        let state = folder.path().join("state");
+        let local = LocalPacks::add_to(&mut options, Some(&folder.path().join("packs/alpha"))).unwrap();
+        assert!(local.has("alpha_look") && fs::read_dir(&state).unwrap().count() == 1);
+        drop(local);
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+        fs::create_dir(state.join("packs.4000000000")).unwrap();
+        sweep_local(&options.dir);
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+    }
+}

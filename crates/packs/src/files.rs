@@ -54,8 +54,13 @@ impl Intake<'_> {
             return Err(Problem::new(Fault::TooManyFiles, at, message));
         }
         if let Some(copy) = self.copy {
-            // Whoever runs the pack may look into it.
-            DirBuilder::new().mode(0o755).create(copy.join(inside)).map_err(|error| kept(&at, &error))?;
+            // Whoever runs the pack may look into it, whatever this process's umask is.
+            let made = copy.join(inside);
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&made)
+                .and_then(|()| fs::set_permissions(&made, fs::Permissions::from_mode(0o755)))
+                .map_err(|error| kept(&at, &error))?;
         }
         self.record(b'd', inside.as_os_str(), &meta, 0);
         let mut names = Vec::new();

@@ -216,6 +216,22 @@ fn the_definition_changes_with_the_program() {
 }
 
 #[test]
+fn a_copy_can_be_read_by_whom_it_runs_as_and_written_by_nobody_whatever_the_umask_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let shelf = Shelf::new();
+    let pack = shelf.pack("alpha", "echo 1");
+    fs::create_dir(pack.join("lib")).unwrap();
+    chmod(&pack.join("lib"), 0o755);
+    write(&pack.join("lib/data"), "x", 0o644);
+    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let loaded = loaded(&shelf);
+    rustix::process::umask(before);
+    let copy = &loaded.packs[0].copy;
+    let mode = |name: &str| fs::metadata(copy.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(["", "lib", "run", "lib/data"].map(mode), [0o755, 0o755, 0o555, 0o444]);
+}
+
+#[test]
 fn copies_that_nothing_runs_from_are_removed_one_reload_later() {
     let shelf = Shelf::new();
     let pack = shelf.pack("alpha", "echo 1");
