@@ -10,11 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 use tunnel::{JoinToken, Pin};
 
-// glibc's arenas let long-lived agents grow.
+// One heap for all threads, without arenas that let long-lived agents grow: see docs/decisions/0007.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// The agent that lets a Steadyhand manager look at this host and run skills on it.
 #[derive(Debug, Parser)]
@@ -281,13 +285,15 @@ fn flat(error: edge::EdgeError) -> anyhow::Error {
 }
 
 fn start_log(config: &EdgeConfig) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::builder()
-        .parse(&config.log.level)
+    let filter: Targets = config
+        .log
+        .level
+        .parse()
         .with_context(|| format!("log.level: `{}` is no filter", config.log.level))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     match config.log.format {
-        edge::LogFormat::Text => log.init(),
-        edge::LogFormat::Json => log.json().init(),
+        edge::LogFormat::Text => tracing_subscriber::registry().with(lines.with_filter(filter)).init(),
+        edge::LogFormat::Json => tracing_subscriber::registry().with(lines.json().with_filter(filter)).init(),
     }
     Ok(())
 }
