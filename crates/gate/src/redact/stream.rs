@@ -200,10 +200,11 @@ mod tests {
         let mut stream = RedactedStream::default();
         stream.push("your token ghp_0123456789abcde");
         assert_eq!(stream.take(&redactor), "your token ");
-        stream.push("fghijABCDEFGHIJ456789 is");
+        // One word more: a long word may also be the last line of a key, until what follows is none.
+        stream.push("fghijABCDEFGHIJ456789 is it");
         let next = stream.take(&redactor);
-        assert!(next.starts_with("[redacted:github-token:") && next.ends_with("] "), "{next}");
-        assert_eq!(stream.rest(&redactor), "is");
+        assert!(next.starts_with("[redacted:github-token:") && next.ends_with("] is "), "{next}");
+        assert_eq!(stream.rest(&redactor), "it");
     }
 
     #[test]
