@@ -348,7 +348,8 @@ mod tests {
 
         put_pack(folder.path(), "beta", "beta_look", 1);
         until(&runner, |registry| registry.get("beta_look").is_some()).await;
-        assert!(runner.admission().catalogue().get(Scope::Host, "beta_look").is_some(), "the door knows it");
+        // The door hears of it with the registry, but not in the same instant.
+        until(&runner, |_| runner.admission().catalogue().get(Scope::Host, "beta_look").is_some()).await;
 
         put_pack(folder.path(), "alpha", "alpha_look", 2);
         until(&runner, |registry| registry.get("alpha_look").unwrap().capability().hash() != first).await;

@@ -56,7 +56,7 @@ impl Tool for HostFiles {
                 "description": "List only what takes at least this many bytes."
             },
             "exclude": {
-                "type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 256}, "maxItems": 32,
+                "type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 256}, "maxItems": 32, "default": [],
                 "description": "Leave these out with all that is below: names or absolute paths, with `*`, `**` and `?`."
             },
             "cross_filesystems": {

@@ -49,8 +49,9 @@ impl Proxy {
     /// Closes every connection. Those that are made from now on pass freely.
     pub fn cut(&self) {
         let old = self.state.cut.send_replace(CancellationToken::new());
-        self.state.held.send_replace(false);
+        // In this order: what was held back must never get through.
         old.cancel();
+        self.state.held.send_replace(false);
     }
 }
 

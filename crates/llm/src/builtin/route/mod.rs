@@ -1,5 +1,6 @@
 //! From an operator's words to calls. Pure: no clock, no host, no network, and the same answer every time.
 //!
+//! A sentence that holds exact text is read by its form ([`direct`]); else:
 //! normalise → tokens with shapes ([`token`]) → meanings, slips mended ([`lexicon`]) → bans taken out ([`negation`])
 //! → clauses ([`clause`]) → what each names ([`facts`]) → readings weighed ([`intent`]) → arguments ([`fill`]) checked
 //! against the schema ([`tools`]).
@@ -7,6 +8,7 @@
 mod clause;
 mod clock;
 mod concept;
+mod direct;
 mod facts;
 mod fill;
 mod intent;
@@ -78,6 +80,10 @@ pub struct Route {
 pub fn route(text: &str, context: &RouteContext<'_>) -> Route {
     let language = Language::of(text);
     let hosts: Vec<String> = context.hosts.iter().map(|name| name.to_lowercase()).collect();
+    let tools = Tools::new(context.tools);
+    if let Some(route) = direct::route(text, &tools, language) {
+        return route;
+    }
     let normal = text::normalise(text);
     let normal = context.now.map_or_else(|| normal.clone(), |now| clock::resolve(&normal, now));
     let mut tokens = token::tokenise(&normal);
@@ -86,7 +92,6 @@ pub fn route(text: &str, context: &RouteContext<'_>) -> Route {
     let wanted = negation::split(tokens);
     let declined = !wanted.declined.is_empty();
     let clauses = clause::cut(wanted.tokens, &hosts);
-    let tools = Tools::new(context.tools);
     let mut route = Route::default();
     let mut before = Before::from_declined(&wanted.declined, &hosts);
     let shared_hosts = spread_hosts(&clauses);
@@ -177,7 +182,16 @@ pub fn follow_up(text: &str, earlier: &str, context: &RouteContext<'_>) -> Optio
             }
         }
     }
-    let changes = ["restart_service", "kill_process", "reboot_host"];
+    let changes = [
+        "restart_service",
+        "kill_process",
+        "reboot_host",
+        "bash",
+        "write_file",
+        "remove_path",
+        "git_operations",
+        "capture_pcap",
+    ];
     route.calls.dedup();
     (changed && !route.calls.iter().any(|call| changes.contains(&call.tool.as_str()))).then_some(route)
 }

@@ -158,8 +158,8 @@ pub(super) fn cannot_shut_down(language: Language) -> String {
 pub(super) fn cannot_change(language: Language) -> String {
     language
         .pick(
-            "I have no tool that does this: I can look at hosts (load, processes, services, logs, files, network) and propose to restart a service, signal a process or reboot a host.",
-            "그 일을 하는 도구가 없습니다. 호스트의 부하, 프로세스, 서비스, 로그, 파일, 네트워크를 볼 수 있고, 서비스 재시작, 프로세스 종료, 재부팅을 제안할 수 있습니다.",
+            "I have no tool that does this: I can look at hosts (load, processes, services, logs, files, network) and propose to restart a service, signal a process, reboot a host, run a command (run `uptime`), write or remove a file.",
+            "그 일을 하는 도구가 없습니다. 호스트의 부하, 프로세스, 서비스, 로그, 파일, 네트워크를 볼 수 있고, 서비스 재시작, 프로세스 종료, 재부팅, 명령 실행(`uptime` 실행해줘), 파일 쓰기와 삭제를 제안할 수 있습니다.",
         )
         .to_owned()
 }
@@ -312,6 +312,20 @@ fn describe(call: &RoutedCall, language: Language) -> String {
         "kill_process" => {
             Some(language.pick("proposing to signal the process".to_owned(), "프로세스 종료 제안".to_owned()))
         }
+        "bash" => word("command")
+            .map(|command| language.pick(format!("running {command}"), format!("{command} 실행"))),
+        "git_operations" => word("operation")
+            .map(|operation| language.pick(format!("asking git ({operation})"), format!("git {operation}"))),
+        "write_file" => word("path")
+            .map(|path| language.pick(format!("proposing to write {path}"), format!("{path} 쓰기 제안"))),
+        "remove_path" => word("path")
+            .map(|path| language.pick(format!("proposing to remove {path}"), format!("{path} 삭제 제안"))),
+        "capture_pcap" => word("interface").map(|interface| {
+            language.pick(
+                format!("proposing to capture packets on {interface}"),
+                format!("{interface} 패킷 캡처 제안"),
+            )
+        }),
         "reboot_host" => Some(language.pick("proposing a reboot".to_owned(), "재부팅 제안".to_owned())),
         _ => None,
     };
