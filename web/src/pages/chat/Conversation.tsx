@@ -1,4 +1,4 @@
-/** The scrolling conversation. It follows the end only while one is there. */
+/** The scrolling conversation. It follows the end while one is there, and goes there when one says something. */
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Turn } from "../../events/reducer";
@@ -6,10 +6,12 @@ import { TurnView } from "./TurnView";
 
 const NEAR_PX = 48;
 
-export function Conversation({ turns, children }: { turns: Turn[]; sent: number; children?: ReactNode }) {
+/** `sent` counts what was sent from this tab. */
+export function Conversation({ turns, sent, children }: { turns: Turn[]; sent: number; children?: ReactNode }) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  const lastTop = useRef(0);
   const [below, setBelow] = useState(false);
 
   const toEnd = useCallback(() => {
@@ -19,9 +21,10 @@ export function Conversation({ turns, children }: { turns: Turn[]; sent: number;
     setBelow(false);
   }, []);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one's own message is where one wants to be
   useLayoutEffect(() => {
     toEnd();
-  }, [toEnd]);
+  }, [toEnd, sent]);
 
   useEffect(() => {
     const inner = content.current;
@@ -41,8 +44,12 @@ export function Conversation({ turns, children }: { turns: Turn[]; sent: number;
   const onScroll = () => {
     const element = scroller.current;
     if (!element) return;
-    following.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
-    if (following.current) setBelow(false);
+    const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+    // What grew since the last scroll isn't the reader's doing: only going up is.
+    if (atEnd) following.current = true;
+    else if (element.scrollTop < lastTop.current) following.current = false;
+    lastTop.current = element.scrollTop;
+    if (atEnd) setBelow(false);
   };
 
   return (
