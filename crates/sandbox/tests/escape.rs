@@ -6,7 +6,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -29,13 +29,10 @@ impl Victims {
         }
         fs::write(at.join("secret/key"), "SECRET, readable by all").unwrap();
         fs::copy("/usr/bin/id", at.join("suid-id")).unwrap();
-        let name = format!("steadyhand-escape-{}", std::process::id());
+        let name = Self::name(at);
         let sockets = (
             UnixListener::bind(at.join("stream")).unwrap(),
-            // One suite may have several of them at once.
-            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap())
-                .or_else(|_| UnixListener::bind(at.join("second")))
-                .unwrap(),
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap(),
             UnixDatagram::bind(at.join("datagrams")).unwrap(),
         );
         for name in ["file", "hidden.key", "secret/key", "stream", "datagrams"] {
@@ -45,6 +42,16 @@ impl Victims {
         open(at, 0o777);
         sockets.2.set_nonblocking(true).unwrap();
         Self { folder, _sockets: sockets }
+    }
+
+    /// What is made outside the folder is called by: several of these may be there at once.
+    fn name(folder: &Path) -> String {
+        format!("steadyhand-escape-{}", folder.file_name().unwrap().display())
+    }
+
+    /// The files outside the folder that attempts would make.
+    fn strays(&self) -> [PathBuf; 2] {
+        ["/tmp", "/dev/shm"].map(|folder| Path::new(folder).join(Self::name(self.folder.path())))
     }
 
     /// Everything that could have been changed.
@@ -104,7 +111,7 @@ fn holds(backend: &str, abi: Option<u32>, user: Option<u32>) {
     assert!(!text.contains("THROUGH"), "{text}");
     assert_eq!(victims.state(), before);
     assert!(victims._sockets.2.recv(&mut [0; 8]).is_err(), "a datagram came through");
-    assert!(!Path::new("/tmp/steadyhand-escape").exists());
+    assert!(victims.strays().iter().all(|stray| !stray.exists()), "{:?}", victims.strays());
 }
 
 fn root() -> bool {
@@ -194,7 +201,9 @@ fn without_a_sandbox_the_attempts_do_get_through() {
         assert!(text.contains(&format!("THROUGH {name}\n")), "{name}: {text}");
     }
     assert_ne!(victims.state(), before);
-    let _gone = fs::remove_file("/tmp/steadyhand-escape");
+    for stray in victims.strays() {
+        fs::remove_file(stray).unwrap();
+    }
 }
 
 #[test]
@@ -210,7 +219,7 @@ fn an_opened_socket_is_the_only_one() {
     let other = victims.folder.path().join("other");
     let _listener = UnixListener::bind(&other).unwrap();
     fs::set_permissions(&other, Permissions::from_mode(0o777)).unwrap();
-    let abstract_name = format!("'\\0steadyhand-escape-{}'", std::process::id());
+    let abstract_name = format!("'\\0{}'", Victims::name(victims.folder.path()));
     for (path, wanted) in [
         (format!("'{opened}'"), true),
         (format!("'{}'", other.display()), false),

@@ -302,16 +302,27 @@ mod tests {
         }
     }
 
-    fn sleeper(script: &str) -> (Child, u64) {
+    fn start_time(child: &Child) -> u64 {
+        process::one(&ThisMachine, child.id()).unwrap().start_time
+    }
+
+    fn sleeper() -> (Child, u64) {
+        // `spawn` returns when the program runs: no shell's name is seen by chance.
+        let child = Command::new("/bin/sleep").arg("1000").spawn().unwrap();
+        let start = start_time(&child);
+        (child, start)
+    }
+
+    fn sleeper_that_ignores_hup() -> (Child, u64) {
         use std::io::{BufRead, BufReader};
         let mut child = Command::new("/bin/sh")
-            .args(["-c", &format!("{script}; echo ready; exec 1>&-; exec sleep 1000")])
+            .args(["-c", "trap '' HUP; echo ready; exec sleep 1000"])
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let start = process::one(&ThisMachine, child.id()).unwrap().start_time;
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let start = start_time(&child);
         (child, start)
     }
 
@@ -325,7 +336,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_ends_and_is_told() {
-        let (mut child, start) = sleeper("true");
+        let (mut child, start) = sleeper();
         let output = run(params(child.id(), start, Signal::Term)).await.unwrap();
         assert!(output.ended && output.command.ends_with("sleep 1000"), "{output:?}");
         use std::os::unix::process::ExitStatusExt;
@@ -334,7 +345,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_that_took_over_the_id_is_never_hit() {
-        let (mut child, start) = sleeper("true");
+        let (mut child, start) = sleeper();
         let error = run(params(child.id(), start - 1, Signal::Kill)).await.unwrap_err();
         assert_eq!(error.kind, SkillErrorKind::NotFound);
         assert!(error.message.contains("another one"), "{error}");
@@ -347,7 +358,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_that_ignores_the_signal_is_told_alive() {
-        let (mut child, start) = sleeper("trap '' HUP");
+        let (mut child, start) = sleeper_that_ignores_hup();
         let output = run(params(child.id(), start, Signal::Hup)).await.unwrap();
         assert!(!output.ended && output.state.is_some(), "{output:?}");
         assert_eq!(output.notes, ["the process ignores HUP"]);
@@ -357,7 +368,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_zombie_has_ended_already() {
-        let (child, start) = sleeper("true");
+        let (child, start) = sleeper();
         assert!(run(params(child.id(), start, Signal::Kill)).await.unwrap().ended);
         let error = run(params(child.id(), start, Signal::Kill)).await.unwrap_err();
         assert!(error.kind == SkillErrorKind::NotFound && error.message.contains("zombie"), "{error}");
@@ -376,7 +387,7 @@ mod tests {
 
     #[tokio::test]
     async fn processes_of_another_namespace_are_not_confused_with_ours() {
-        let (mut child, start) = sleeper("true");
+        let (mut child, start) = sleeper();
         let id = child.id();
         let stat = format!("{id} (db) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0 0", start + 5);
         let cx = FakeHost::empty().with(&format!("/proc/{id}/stat"), stat).context();

@@ -14,6 +14,7 @@ import sys
 
 VICTIMS, PARENT = sys.argv[1], int(sys.argv[2])
 FILE = VICTIMS + "/file"
+NAME = "steadyhand-escape-" + os.path.basename(VICTIMS)
 TMP = os.environ["TMPDIR"]
 libc = ctypes.CDLL(None, use_errno=True)
 attempts = 0
@@ -231,11 +232,11 @@ attempt("performance events", lambda: syscall(298, ctypes.create_string_buffer(1
 attempt("clock", lambda: syscall(227, 0, ctypes.create_string_buffer(struct.pack("qq", 1, 1))))
 attempt("host name", lambda: syscall(170, b"changed", 7))
 attempt("kernel setting", lambda: write("/proc/sys/kernel/domainname"))
-attempt("shared memory folder", lambda: write("/dev/shm/steadyhand-escape", os.O_WRONLY | os.O_CREAT))
+attempt("shared memory folder", lambda: write("/dev/shm/" + NAME, os.O_WRONLY | os.O_CREAT))
 if TMP != "/tmp":
-    attempt("temporary folder", lambda: write("/tmp/steadyhand-escape", os.O_WRONLY | os.O_CREAT))
+    attempt("temporary folder", lambda: write("/tmp/" + NAME, os.O_WRONLY | os.O_CREAT))
 attempt("socket", lambda: connect(VICTIMS + "/stream"))
-attempt("abstract socket", lambda: connect("\0steadyhand-escape-" + str(PARENT)))
+attempt("abstract socket", lambda: connect("\0" + NAME))
 attempt("datagrams from a pair", datagram_pair)
 attempt("a pair of another kind", lambda: socket.socketpair(socket.AF_UNIX, 3))
 for path in ["/run/systemd/private", "/run/systemd/notify", "/run/dbus/system_bus_socket", "/run/docker.sock", "/run/containerd/containerd.sock", "/var/run/docker.sock"]:
