@@ -61,6 +61,9 @@ async function within(what, event) {
   }
 }
 
+/// This machine can't boot hosts at all.
+export class CannotBoot extends Error {}
+
 export class Host {
   #pid1;
   #nspawn;
@@ -79,13 +82,15 @@ export class Host {
   async boot() {
     const ready = path.join(this.state, "ready");
     fs.rmSync(ready, { force: true });
-    const wants = "/etc/systemd/system/multi-user.target.wants/steady-ready.service";
+    const system = "/etc/systemd/system";
     this.#nspawn = spawn(
       "systemd-nspawn",
       ["-q", "-D", this.root, `--machine=${this.name}`, `--hostname=${this.name}`, "--boot", "--register=no", "--keep-unit",
         "--volatile=overlay", "--private-network", "--console=pipe", `--bind-ro=${this.edge}:/opt/steadyhand-edge`,
         `--bind-ro=${units}:/run/test-units`, `--bind=${this.state}:/run/steady-state`,
-        `--bind-ro=${path.join(units, "steady-ready.service")}:${wants}`],
+        `--bind-ro=${path.join(units, "steady-ready.service")}:${system}/steady-ready.service`,
+        // Not a file below `.wants`: systemd takes only links there.
+        `--bind-ro=${path.join(units, "wants-ready.conf")}:${system}/multi-user.target.d/wants-ready.conf`],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
     this.ended = once(this.#nspawn, "exit");
@@ -102,16 +107,25 @@ export class Host {
       const first = await within("the end of booting", Promise.race([booted, this.ended]));
       if (first !== "ready") throw new Error("systemd-nspawn ended");
     } catch (error) {
-      this.#nspawn.kill("SIGKILL");
-      throw new Error(`${error.message}; systemd-nspawn said: ${this.#said.trim().split("\n").slice(-3).join(" | ")}`);
+      this.#pid1 = this.#init();
+      const said = `${error.message}; systemd-nspawn said: ${this.#said.trim().split("\n").slice(-3).join(" | ")}`;
+      // A machine that gets as far as an init system can boot hosts: then it is a fault, not something untested.
+      if (this.#pid1) throw new Error(said);
+      throw new CannotBoot(said);
     } finally {
       watch.abort();
     }
-    const children = fs.readFileSync(`/proc/${this.#nspawn.pid}/task/${this.#nspawn.pid}/children`, "utf8");
-    this.#pid1 = children.trim().split(" ").find((pid) => fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "systemd");
+    this.#pid1 = this.#init();
     // Returns when no job is left; "degraded" is as good as "running" here.
     this.inside("systemctl", "is-system-running", "--wait");
     this.must("sh", "-c", "mkdir -p /run/systemd/system && cp /run/test-units/steady-[!r]* /run/test-units/steady-re[!a]* /run/systemd/system/ && systemctl daemon-reload");
+  }
+
+  /// The host's process 1, if it has come that far.
+  #init() {
+    if (this.#nspawn.exitCode !== null || this.#nspawn.signalCode !== null) return undefined;
+    const children = fs.readFileSync(`/proc/${this.#nspawn.pid}/task/${this.#nspawn.pid}/children`, "utf8");
+    return children.trim().split(" ").find((pid) => pid && fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "systemd");
   }
 
   /// The words that enter the host.
@@ -172,10 +186,17 @@ export class Host {
   }
 
   async stop() {
-    if (this.#pid1 && this.#nspawn.exitCode === null) execFileSync("kill", ["-s", "RTMIN+4", this.#pid1]);
-    try {
-      await this.down();
-    } catch {
+    const runs = this.#nspawn && this.#nspawn.exitCode === null && this.#nspawn.signalCode === null;
+    if (runs && this.#pid1) {
+      execFileSync("kill", ["-s", "RTMIN+4", this.#pid1]);
+      try {
+        await this.down();
+      } catch {
+        // The end of its process 1 ends everything on the host, and then systemd-nspawn.
+        execFileSync("kill", ["-s", "KILL", this.#pid1]);
+        await this.ended;
+      }
+    } else if (runs) {
       this.#nspawn.kill("SIGKILL");
     }
     fs.rmSync(this.state, { recursive: true, force: true });

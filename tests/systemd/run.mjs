@@ -4,7 +4,7 @@
 import path from "node:path";
 import { bare, files, kept, processes, reboot, units } from "./changes.mjs";
 import { Checks } from "./checks.mjs";
-import { Host, notTested, rootFileSystem } from "./host.mjs";
+import { CannotBoot, Host, notTested, rootFileSystem } from "./host.mjs";
 import { looking } from "./looking.mjs";
 
 const [edge, cache] = process.argv.slice(2).map((word) => path.resolve(word));
@@ -17,6 +17,8 @@ try {
   try {
     await host.boot();
   } catch (error) {
+    if (!(error instanceof CannotBoot)) throw error;
+    await host.stop();
     notTested(error.message);
   }
   await looking(host, sheet);
