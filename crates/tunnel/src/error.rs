@@ -107,7 +107,7 @@ pub enum TunnelError {
     },
     /// The authority isn't this edge's.
     #[error(
-        "{address} has a certificate of another authority than the one that this edge was enrolled with: it is another manager, its authority was made anew, or something intercepts TLS"
+        "{address} has a certificate of another authority than the one that this edge was enrolled with: it is another manager, its authority was made anew, or something intercepts TLS; if that manager is meant, enrol this host again with a token of it"
     )]
     ForeignManager {
         /// The address.
