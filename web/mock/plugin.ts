@@ -221,6 +221,7 @@ const routes: [string, RegExp, Handler][] = [
     },
   ],
   ["GET", /^\/capabilities$/, () => page(capabilities)],
+  ["GET", /^\/packs$/, () => page([])],
   ["POST", /^\/calls$/, ({ body }) => runCall(body)],
   [
     "GET",

@@ -1,13 +1,14 @@
 //! What an edge said of itself, in the form in which it is kept and shown.
 
-use gate::SkillFacts;
+use gate::{PackFacts, SkillFacts};
 use model::Class;
-use proto::v1::DescribeResponse;
+use proto::v1::{DescribeResponse, PackDescription};
 use serde::{Deserialize, Serialize};
+use skill::Definition;
 use std::collections::BTreeMap;
 
 /// What an edge said of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Described {
     pub(crate) version: String,
@@ -22,6 +23,7 @@ pub(crate) struct Described {
     pub(crate) frozen: bool,
     pub(crate) notes: Vec<String>,
     pub(crate) skills: Vec<DescribedSkill>,
+    pub(crate) packs: Vec<PackFacts>,
 }
 
 /// One skill of an edge. Name and schema are in the manager's own catalogue.
@@ -38,6 +40,7 @@ pub(crate) struct DescribedSkill {
 const MAX_TEXT_CHARS: usize = 200;
 const MAX_SKILLS: usize = 512;
 const MAX_NOTES: usize = 32;
+const MAX_PACKS: usize = 64;
 
 impl From<DescribeResponse> for Described {
     fn from(said: DescribeResponse) -> Self {
@@ -62,8 +65,38 @@ impl From<DescribeResponse> for Described {
             frozen: said.frozen,
             notes: said.notes.iter().take(MAX_NOTES).map(|text| short(text)).collect(),
             skills: skills.collect(),
+            packs: said.packs.into_iter().take(MAX_PACKS).map(pack_facts).collect(),
         }
     }
+}
+
+/// A pack in the form in which it is kept. One whose definitions can't be read is broken.
+fn pack_facts(said: PackDescription) -> PackFacts {
+    let texts = |texts: &[String]| texts.iter().take(MAX_NOTES * 4).map(|text| short(text)).collect();
+    let definitions: Result<Vec<Definition>, _> =
+        said.definitions_json.iter().take(MAX_NOTES).map(|text| serde_json::from_str(text)).collect();
+    let (definitions, error) = match definitions {
+        Ok(definitions) => {
+            (definitions, said.error.chars().filter(|letter| !letter.is_control()).take(2000).collect())
+        }
+        Err(error) => (Vec::new(), format!("its definitions can't be read: {error}")),
+    };
+    let mut facts = PackFacts {
+        name: short(&said.name),
+        version: short(&said.version),
+        digest: short(&said.digest),
+        description: said.description.chars().filter(|letter| !letter.is_control()).take(500).collect(),
+        definitions,
+        reach: texts(&said.reach),
+        warnings: texts(&said.warnings),
+        path: short(&said.path),
+        error,
+    };
+    if let Err(problem) = facts.capabilities() {
+        facts.error = problem.to_string();
+        facts.definitions = Vec::new();
+    }
+    facts
 }
 
 impl Described {

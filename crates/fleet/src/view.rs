@@ -1,7 +1,7 @@
 //! A host as the API shows it.
 
 use crate::hosts::Host;
-use gate::HostState;
+use gate::{HostState, PackFacts};
 use model::{Class, EdgeId, Timestamp};
 use serde::Serialize;
 use storage::edges::{Contestant, EdgeState, Labels};
@@ -43,6 +43,8 @@ pub struct HostView {
     pub created_at: Timestamp,
     /// Its skills.
     pub skills: Vec<SkillView>,
+    /// Its packs, also those that are broken.
+    pub packs: Vec<PackFacts>,
     /// Sentences about it.
     pub notes: Vec<String>,
     /// Its certificate.
@@ -153,6 +155,7 @@ impl HostView {
                     source: skill.source.clone(),
                 })
                 .collect(),
+            packs: said.map(|said| said.packs.clone()).unwrap_or_default(),
             notes: said.map(|said| said.notes.clone()).unwrap_or_default(),
             certificate: host.certificate.as_ref().map(|certificate| CertificateView {
                 serial: certificate.serial.clone(),

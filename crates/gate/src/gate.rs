@@ -2,6 +2,7 @@
 
 use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
+use crate::packs::PackBook;
 use crate::review::{Outcome, Review, Reviewer};
 use crate::{
     AdmittedCall, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, ProbeRules, Recorded,
@@ -47,6 +48,7 @@ pub struct Gate {
     limits: CallLimits,
     limiter: Limiter,
     recorder: Recorder,
+    packs: PackBook,
 }
 
 impl fmt::Debug for Gate {
@@ -89,7 +91,8 @@ impl Gate {
         let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits } = parts;
         let recorder = Recorder::new(storage.clone(), Arc::clone(&redactor));
         let limiter = Limiter::new(limits);
-        Self { storage, catalogue, policy, redactor, hosts, probes, limits, limiter, recorder }
+        let packs = PackBook::new(storage.clone(), Arc::clone(&catalogue));
+        Self { packs, storage, catalogue, policy, redactor, hosts, probes, limits, limiter, recorder }
     }
 
     /// Decides on a request and puts the answer on record. When this returns, the row and its audit entry are
@@ -226,6 +229,11 @@ impl Gate {
         }
     }
 
+    /// The packs that an admin accepted.
+    pub fn packs(&self) -> &PackBook {
+        &self.packs
+    }
+
     /// What ends calls. For the fleet, which resolves unknown ones.
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
@@ -242,6 +250,7 @@ impl Gate {
         if !settled.is_empty() {
             info!(calls = settled.len(), "settled calls that were running when the manager stopped");
         }
+        self.packs.load().await.map_err(GateError::Recover)?;
         let filter = CallFilter { from: Some(self.storage.now() - HOUR), ..CallFilter::default() };
         let mut recent =
             self.storage.calls().list(&filter, None, REMEMBERED).await.map_err(GateError::Recover)?;

@@ -5,7 +5,7 @@ use crate::places::{self, Verdict};
 use crate::{CallRequest, HostDirectory, HostFacts, HostState, ProbeRules, Redactor, ToolPolicy};
 use model::{Class, PolicyDecision, Scope};
 use serde_json::{Map, Value};
-use skill::{Capability, Catalogue, Definition};
+use skill::{Capability, Catalogue, Source};
 use std::sync::Arc;
 
 /// What is to become of a request.
@@ -42,13 +42,17 @@ impl Reviewer<'_> {
             request.args = Value::Object(Map::new());
         }
         let host = request.edge.and_then(|edge| self.hosts.host(edge));
-        let Some(capability) = self.catalogue.get(request.scope, &request.key).cloned() else {
+        let skills = host.as_ref().and_then(|host| host.skills.as_ref());
+        let has_it =
+            request.scope == Scope::Host && skills.is_some_and(|skills| skills.contains_key(&request.key));
+        let listed = self.catalogue.get(request.scope, &request.key).cloned();
+        let Some(capability) = listed.map(|listed| self.version_on(host.as_ref(), listed)) else {
             return Review {
                 // Nothing is known of it and nothing runs, so nothing about it is safe or dangerous.
                 class: Class::Safe,
                 definition_hash: String::new(),
                 edge_name: host.map(|host| host.name),
-                outcome: deny(self.unknown_tool(request)),
+                outcome: deny(self.unknown_tool(request, has_it)),
             };
         };
         // Only valid arguments are classed: `classify` may rely on the schema.
@@ -87,7 +91,7 @@ impl Reviewer<'_> {
             return Err(deny(format!("`{key}` is switched off for this chat.")));
         }
         if request.scope == Scope::Host {
-            check_host(capability.definition(), request, host)?;
+            check_host(capability, request, host)?;
         }
         let place = places::judge(key, &request.args, self.probes, request.taint.untrusted, || {
             let mut named = request.taint.named_places.clone();
@@ -148,8 +152,26 @@ impl Reviewer<'_> {
         }
     }
 
-    fn unknown_tool(&self, request: &CallRequest) -> String {
+    /// The accepted version of a pack's skill that a host has, where it is another one than the listed one.
+    fn version_on(&self, host: Option<&HostFacts>, listed: Arc<Capability>) -> Arc<Capability> {
+        let described = host
+            .and_then(|host| host.skills.as_ref())
+            .and_then(|skills| skills.get(&listed.definition().key))
+            .and_then(|facts| self.catalogue.version(&facts.definition_hash))
+            .filter(|version| version.definition().key == listed.definition().key);
+        match described {
+            Some(version) if is_of_pack(&listed) => Arc::clone(version),
+            _ => listed,
+        }
+    }
+
+    fn unknown_tool(&self, request: &CallRequest, host_has_it: bool) -> String {
         let key: String = request.key.chars().take(80).collect();
+        if host_has_it {
+            return format!(
+                "`{key}` comes with a pack that no admin has accepted yet; an admin can do so on the Skills page."
+            );
+        }
         let same_scope =
             || self.catalogue.iter().map(|entry| entry.definition()).filter(|d| d.scope == request.scope);
         match crate::policy::nearest(&request.key, same_scope().map(|definition| definition.key.as_str())) {
@@ -159,11 +181,17 @@ impl Reviewer<'_> {
     }
 }
 
+/// Whether it is a pack's.
+fn is_of_pack(capability: &Capability) -> bool {
+    matches!(capability.source(), Source::Pack(_))
+}
+
 fn check_host(
-    definition: &Definition,
+    capability: &Capability,
     request: &CallRequest,
     host: Option<&HostFacts>,
 ) -> Result<(), Outcome> {
+    let definition = capability.definition();
     let Some(host) = host else {
         let id = request.edge.map(|edge| edge.to_string()).unwrap_or_default();
         return Err(deny(format!("There is no host with the id {id}; query_edges lists them.")));
@@ -187,10 +215,25 @@ fn check_host(
         }
         HostState::Revoked => return Err(deny(format!("Host {name} was revoked{why}."))),
     }
-    let Some(skills) = &host.skills else { return Ok(()) };
+    let Some(skills) = &host.skills else {
+        return if is_of_pack(capability) {
+            Err(deny(format!("Host {name} has not told its packs yet.")))
+        } else {
+            Ok(())
+        };
+    };
     let Some(facts) = skills.get(&definition.key) else {
         return Err(deny(format!("The edge on host {name} does not have `{}`.", definition.key)));
     };
+    if let Source::Pack(pack) = capability.source()
+        && facts.definition_hash != capability.hash()
+    {
+        return Err(deny(format!(
+            "`{}` on host {name} is not what an admin accepted: the pack `{pack}` is new or has changed there. An admin \
+             can accept it on the Skills page.",
+            definition.key
+        )));
+    }
     if !facts.unmet.is_empty() {
         return Err(deny(format!(
             "`{}` can't run on host {name}, which lacks {}.",

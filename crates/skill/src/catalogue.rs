@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub struct Catalogue {
     entries: Vec<Arc<Capability>>,
     index: BTreeMap<(Scope, String), usize>,
+    versions: BTreeMap<String, Arc<Capability>>,
 }
 
 /// Two capabilities of one scope with one key, or a key that isn't legal.
@@ -62,6 +63,18 @@ impl Catalogue {
             catalogue.entries.push(entry);
         }
         Ok(catalogue)
+    }
+
+    /// Adds other versions of what is listed, which some hosts have. They are found by their hash only.
+    #[must_use]
+    pub fn with_versions(mut self, versions: impl IntoIterator<Item = Arc<Capability>>) -> Self {
+        self.versions = versions.into_iter().map(|version| (version.hash().to_owned(), version)).collect();
+        self
+    }
+
+    /// Looks up a version by its hash.
+    pub fn version(&self, hash: &str) -> Option<&Arc<Capability>> {
+        self.versions.get(hash)
     }
 
     /// Looks one up.

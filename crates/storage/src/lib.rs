@@ -11,6 +11,7 @@ mod crypt;
 pub mod edges;
 mod error;
 pub mod models;
+pub mod packs;
 pub mod settings;
 pub mod signins;
 mod sql;

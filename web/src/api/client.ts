@@ -171,6 +171,10 @@ export const api = {
   capabilities: async (signal?: AbortSignal) =>
     (await knownAs<Page<Capability>>(client.GET("/api/v1/capabilities", { signal }))).items,
 
+  packs: async (signal?: AbortSignal) => (await body(client.GET("/api/v1/packs", { signal }))).items,
+  acceptPack: (pin: string) => body(client.POST("/api/v1/packs/{pin}/accept", { params: { path: { pin } } })),
+  revokePack: (pin: string) => body(client.POST("/api/v1/packs/{pin}/revoke", { params: { path: { pin } } })),
+
   runCall: ({ args, ...call }: RunCall, signal?: AbortSignal) =>
     knownAs<Call>(client.POST("/api/v1/calls", { body: { ...call, args: args as Record<string, never> }, signal })),
   cancelCall: (id: string) => body(client.POST("/api/v1/calls/{id}/cancel", { params: { path: { id } } })),

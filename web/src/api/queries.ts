@@ -38,6 +38,11 @@ export const capabilitiesQuery = queryOptions({
   queryFn: ({ signal }) => api.capabilities(signal),
 });
 
+export const packsQuery = queryOptions({
+  queryKey: ["packs"],
+  queryFn: ({ signal }) => api.packs(signal),
+});
+
 export const callsQuery = (filter: CallFilter) =>
   infiniteQueryOptions({
     queryKey: ["calls", filter],

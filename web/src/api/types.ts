@@ -52,6 +52,7 @@ export type EnrollmentToken = Schemas["EnrollmentToken"];
 export type NewEnrollmentToken = Schemas["CreatedEnrollment"];
 export type CapabilityHost = Schemas["CapabilityHost"];
 export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonSchema };
+export type Pack = Schemas["Pack"];
 export type Call = Omit<Schemas["Call"], "args" | "result" | "schema"> & {
   args: Json;
   result?: Json;

@@ -11,6 +11,7 @@ function keysOf(signal: Signal): QueryKey[] {
       return [
         ["hosts"],
         ["capabilities"],
+        ["packs"],
         ["enrollment-tokens"],
         ...(signal.edgeId === null ? [] : [["host", signal.edgeId]]),
       ];
@@ -25,6 +26,7 @@ function keysOf(signal: Signal): QueryKey[] {
         ["hosts"],
         ["host"],
         ["capabilities"],
+        ["packs"],
         ["enrollment-tokens"],
         ["calls"],
         ["call"],

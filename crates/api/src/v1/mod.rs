@@ -9,6 +9,7 @@ pub mod enrollment;
 pub mod events;
 pub mod hosts;
 pub mod models;
+pub mod packs;
 pub mod sessions;
 pub mod settings;
 pub mod tokens;
@@ -25,6 +26,7 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .merge(hosts::routes())
         .merge(enrollment::routes())
         .merge(capabilities::routes())
+        .merge(packs::routes())
         .merge(calls::routes())
         .merge(audit::routes())
         .merge(sessions::routes())

@@ -11,6 +11,7 @@ import { Empty, Failed, SkeletonRows } from "../../components/States";
 import { ClassWord, ScopeChip } from "../../components/Words";
 import { cx } from "../../lib/cx";
 import { humanKey } from "../../lib/format";
+import { Packs } from "./Packs";
 
 export function SkillsPage() {
   const capabilities = useQuery(capabilitiesQuery);
@@ -90,6 +91,7 @@ export function SkillsPage() {
           A skill is one thing that Steadyhand can do, on a host or in the manager.
         </Empty>
       )}
+      <Packs />
       {groups.map(([category, members]) => (
         <section key={category} aria-label={humanKey(category)}>
           <h2 className="sticky top-0 z-10 border-y border-line bg-surface px-4 py-1 text-12 font-medium text-muted md:px-6">
