@@ -425,6 +425,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the packs of all hosts, those that wait for an admin first. */
+        get: operations["list_packs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/packs/{pin}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accepts a pack, exactly as it was shown: its skills can be called on every host that has it. A pack that changes
+         *     waits again.
+         */
+        post: operations["accept_pack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/packs/{pin}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes the acceptance of a pack back: calls of its skills are refused from here on. */
+        post: operations["revoke_pack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions": {
         parameters: {
             query?: never;
@@ -1234,6 +1288,73 @@ export interface components {
          * @enum {string}
          */
         Origin: "chat" | "api" | "schedule" | "agent" | "mcp" | "cli" | "local";
+        /** @description A pack. */
+        Pack: {
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            accepted_at?: string | null;
+            /**
+             * Format: int64
+             * @description Who accepted it.
+             */
+            accepted_by?: number | null;
+            /** @description What it is for. */
+            description: string;
+            /** @description SHA-256 (hex) over its files; empty if it is broken. */
+            digest: string;
+            /** @description Why it was skipped. */
+            error?: string | null;
+            /** @description The hosts that have it. */
+            hosts: components["schemas"]["PackHost"][];
+            /** @description Its name. */
+            name: string;
+            /** @description What is accepted: one digest over everything that is shown here of it. */
+            pin: string;
+            /** @description What its calls may reach, in words. */
+            reach: string[];
+            /** @description Its skills. */
+            skills: components["schemas"]["PackSkill"][];
+            /** @description How it stands. */
+            state: components["schemas"]["PackState"];
+            /** @description Its version. */
+            version: string;
+            /** @description Sentences about it, for example that a skill has no class. */
+            warnings: string[];
+        };
+        /** @description A host that has a pack. */
+        PackHost: {
+            /**
+             * Format: int64
+             * @description The host.
+             */
+            edge_id: number;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it is connected. */
+            online: boolean;
+            /** @description Where the pack is there. */
+            path: string;
+        };
+        /** @description A skill of a pack. */
+        PackSkill: {
+            /** @description The least class of its calls. */
+            class: components["schemas"]["Class"];
+            /** @description What it does. */
+            description: string;
+            /** @description Its key. */
+            key: string;
+            /** @description A short name for people. */
+            name: string;
+            /** @description JSON Schema of its parameters. */
+            params: unknown;
+        };
+        /**
+         * @description How a pack stands.
+         * @enum {string}
+         */
+        PackState: "waiting" | "accepted" | "broken";
         /** @description One page of a list. */
         Page_AuditRow: {
             /** @description The items, in the list's order. */
@@ -1497,6 +1618,46 @@ export interface components {
                 name: string;
                 /** @description Where it was named. Only those from the database can be changed here. */
                 source: components["schemas"]["ModelSource"];
+            }[];
+            /** @description Asks for what follows; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description One page of a list. */
+        Page_Pack: {
+            /** @description The items, in the list's order. */
+            items: {
+                /**
+                 * Format: date-time
+                 * @description When it was accepted.
+                 */
+                accepted_at?: string | null;
+                /**
+                 * Format: int64
+                 * @description Who accepted it.
+                 */
+                accepted_by?: number | null;
+                /** @description What it is for. */
+                description: string;
+                /** @description SHA-256 (hex) over its files; empty if it is broken. */
+                digest: string;
+                /** @description Why it was skipped. */
+                error?: string | null;
+                /** @description The hosts that have it. */
+                hosts: components["schemas"]["PackHost"][];
+                /** @description Its name. */
+                name: string;
+                /** @description What is accepted: one digest over everything that is shown here of it. */
+                pin: string;
+                /** @description What its calls may reach, in words. */
+                reach: string[];
+                /** @description Its skills. */
+                skills: components["schemas"]["PackSkill"][];
+                /** @description How it stands. */
+                state: components["schemas"]["PackState"];
+                /** @description Its version. */
+                version: string;
+                /** @description Sentences about it, for example that a skill has no class. */
+                warnings: string[];
             }[];
             /** @description Asks for what follows; absent at the end. */
             next_cursor?: string | null;
@@ -2917,6 +3078,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ModelTest"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_packs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Pack"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_pack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pack"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_pack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {

@@ -64,7 +64,10 @@ async fn a_pack_is_inert_until_an_admin_accepts_it_and_again_when_that_is_taken_
 
     door.gate.packs().revoke(first.pin(), Actor::User(ADMIN)).await.unwrap();
     assert!(call(&door, 1).await.is_err());
-    assert!(door.gate.packs().revoke(first.pin(), Actor::User(ADMIN)).await.is_err(), "there is nothing left");
+    assert!(
+        door.gate.packs().revoke(first.pin(), Actor::User(ADMIN)).await.is_err(),
+        "there is nothing left"
+    );
 }
 
 #[tokio::test]
@@ -79,7 +82,11 @@ async fn a_pack_that_changed_waits_again_on_that_host_alone() {
     assert!(refused.contains("is not what an admin accepted") && refused.contains("`demo`"), "{refused}");
 
     accept(&door, &second).await;
-    assert_eq!((call(&door, 1).await, call(&door, 2).await), (Ok(()), Ok(())), "two accepted versions, each on its host");
+    assert_eq!(
+        (call(&door, 1).await, call(&door, 2).await),
+        (Ok(()), Ok(())),
+        "two accepted versions, each on its host"
+    );
 }
 
 #[tokio::test]
@@ -119,7 +126,8 @@ async fn a_pack_never_replaces_a_builtin() {
     let outcome = door.run(on_host(1, "host_load", json!({}))).await;
     assert_eq!(outcome.state, CallState::Succeeded);
     let row = door.row(outcome.call_id).await;
-    let builtin = skills::capabilities().into_iter().find(|entry| entry.definition().key == "host_load").unwrap();
+    let builtin =
+        skills::capabilities().into_iter().find(|entry| entry.definition().key == "host_load").unwrap();
     assert_eq!(row.definition_hash, builtin.hash());
 }
 
