@@ -1,6 +1,6 @@
 use super::support::{Door, Setup, on_host, open};
 use gate::{PackFacts, SkillFacts};
-use model::{CallState, Class, EdgeId, Scope, UserId};
+use model::{CallState, Class, Scope, UserId};
 use serde_json::json;
 use skill::Definition;
 use storage::Actor;

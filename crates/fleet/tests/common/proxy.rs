@@ -31,7 +31,9 @@ impl Proxy {
             while let Ok((edge, _)) = socket.accept().await {
                 let state = shared.clone();
                 let cut = state.cut.borrow().clone();
-                tokio::spawn(async move { cut.run_until_cancelled(pass(state.clone(), edge)).await });
+                tokio::spawn(
+                    async move { cut.run_until_cancelled(pass(state.clone(), edge, cut.clone())).await },
+                );
             }
         });
         Self { address, state }
@@ -55,7 +57,7 @@ impl Proxy {
     }
 }
 
-async fn pass(state: Arc<State>, edge: TcpStream) {
+async fn pass(state: Arc<State>, edge: TcpStream, cut: CancellationToken) {
     let Ok(manager) = TcpStream::connect(&state.target).await else { return };
     let (mut from_edge, mut to_edge) = edge.into_split();
     let (mut from_manager, mut to_manager) = manager.into_split();
@@ -69,6 +71,10 @@ async fn pass(state: Arc<State>, edge: TcpStream) {
             }
             let mut held = state.held.subscribe();
             let _ = held.wait_for(|held| !held).await;
+            // Let go because of the cut, which may not have ended this task yet.
+            if cut.is_cancelled() {
+                return Ok(());
+            }
             to_manager.write_all(&buffer[..count]).await?;
         }
     };
