@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that only tests and measurements use; nothing else may name them outside of its own tests.
-const DEVELOPMENT_ONLY: &[&str] = &["testkit", "bench", "xtask"];
+const DEVELOPMENT_ONLY: &[&str] = &["testkit", "bench", "fuzz", "xtask"];
 
 /// What an edge must never be able to reach.
 const NEVER_ON_THE_EDGE: &[&str] =
