@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The devices that a child may have.
@@ -206,6 +206,7 @@ fn cover(secret: &Path, opened: &[PathBuf]) -> Result<(), SandboxError> {
     if secret.starts_with("/run") || secret.starts_with("/dev") {
         return Ok(());
     }
+    uncover_deleted(secret)?;
     if !secret.is_dir() {
         return bind(Path::new(EMPTY_FILE), secret);
     }
@@ -213,6 +214,24 @@ fn cover(secret: &Path, opened: &[PathBuf]) -> Result<(), SandboxError> {
         return tmpfs(secret, "mode=0755,size=64k,nr_inodes=64");
     }
     bind(Path::new(EMPTY_FOLDER), secret)
+}
+
+/// Takes away mounts of deleted files, over which the kernel mounts nothing. systemd-nspawn leaves one at `/proc/kmsg`. It
+/// is taken away in this namespace only, where what comes to light is covered next.
+fn uncover_deleted(place: &Path) -> Result<(), SandboxError> {
+    /// Mounts above each other.
+    const MOST: usize = 8;
+    for _ in 0..MOST {
+        let meta = fs::symlink_metadata(place).map_err(SandboxError::step(place.display()))?;
+        if meta.nlink() > 0 {
+            break;
+        }
+        sys::unmount(place).map_err(SandboxError::step(format!(
+            "the mount of a deleted file at {} can't be taken away",
+            place.display()
+        )))?;
+    }
+    Ok(())
 }
 
 fn private_tmp(spec: &Spec) -> Result<(), SandboxError> {

@@ -152,6 +152,13 @@ pub(crate) fn mount(
     check(result.into()).map(drop)
 }
 
+/// Takes away the uppermost mount at a place.
+pub(crate) fn unmount(place: &Path) -> io::Result<()> {
+    let place = c_path(place)?;
+    // SAFETY: the path is a C string that outlives the call.
+    check(unsafe { libc::umount2(place.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) }.into()).map(drop)
+}
+
 /// Sets and clears attributes of a mount, or with `recursive` of it and all below.
 pub(crate) fn set_mount_attributes(path: &Path, set: u64, clear: u64, recursive: bool) -> io::Result<()> {
     let attributes = [set, clear, 0, 0];
