@@ -6,7 +6,7 @@
 use crate::support::child;
 use crate::support::errors::{failed, invalid, not_found, refused, timed_out, unsupported};
 use crate::support::journal::{self, Query};
-use crate::support::systemd::words::{no_systemd, parsed, unknown, why_down};
+use crate::support::systemd::words::{no_systemd, parsed, unknown, was_skipped, why_down};
 use crate::support::systemd::{Properties, Systemd, Verb, full_name, is_legal_name, rules};
 use crate::support::when;
 use model::{Class, Scope, Timestamp};
@@ -291,7 +291,7 @@ impl Work<'_> {
             "active" | "reloading" => None,
             // Its result is of this run: the job has ended.
             "inactive" if text(now, "Type") == "oneshot" && text(now, "Result") == "success" => {
-                let skipped = matches!(text(now, "ConditionResult").as_str(), "false" | "no");
+                let skipped = was_skipped(now);
                 skipped.then(|| why_down(now))
             }
             "activating" if text(now, "SubState") == "auto-restart" => {

@@ -99,6 +99,21 @@ pub(crate) fn same_file(one: &Stat, other: &Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
+/// Whether two are names of one file, also where an overlay file system tells another number for each: it does for a
+/// hard link to a file that was changed since. The times of its last change then give it away.
+fn is_other_name(one: &Stat, other: &Stat) -> bool {
+    let facts = |of: &Stat| {
+        (
+            of.st_size,
+            of.st_mode,
+            of.st_nlink,
+            (of.st_ctime, of.st_ctime_nsec),
+            (of.st_mtime, of.st_mtime_nsec),
+        )
+    };
+    same_file(one, other) || (one.st_nlink > 1 && facts(one) == facts(other))
+}
+
 /// The path without dots. It must be absolute and legal.
 fn checked(path: &str) -> Result<PathBuf, SkillError> {
     if path.contains('\0') {
@@ -174,7 +189,7 @@ fn only_regular(path: &str, kind: FileType) -> Result<(), SkillError> {
 fn refuse_other_names(host: &dyn Host, path: &str, own: &Stat) -> Result<(), SkillError> {
     /// How many files of a closed folder are compared.
     const MOST: usize = 200;
-    let is_this = |place: &Path| stat(place).is_ok_and(|other| same_file(&other, own));
+    let is_this = |place: &Path| stat(place).is_ok_and(|other| is_other_name(&other, own));
     for secret in secrets::FILES {
         if !secret.starts_with("/proc") && is_this(&host.path(secret)) {
             return Err(refused(format!("`{path}` may not be read: it is another name of `{secret}`")));
@@ -235,4 +250,27 @@ pub(crate) fn read_full(file: &mut File, buffer: &mut [u8]) -> std::io::Result<u
         }
     }
     Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hard_link_is_known_although_an_overlay_numbers_it_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let [name, link, copy] = ["name", "link", "copy"].map(|name| folder.path().join(name));
+        std::fs::write(&name, "secret").unwrap();
+        std::fs::write(&copy, "secret").unwrap();
+        std::fs::hard_link(&name, &link).unwrap();
+        let mut renumbered = stat(&link).unwrap();
+        renumbered.st_ino += 1;
+        renumbered.st_dev += 1;
+        assert!(is_other_name(&stat(&name).unwrap(), &renumbered));
+        assert!(!is_other_name(&stat(&name).unwrap(), &stat(&copy).unwrap()));
+        std::fs::remove_file(&link).unwrap();
+        let mut alone = stat(&name).unwrap();
+        alone.st_ino += 1;
+        assert!(!is_other_name(&stat(&name).unwrap(), &alone));
+    }
 }

@@ -51,6 +51,7 @@ const WANTED: &[&str] = &[
     "Type",
     "CanReload",
     "ConditionResult",
+    "ConditionTimestamp",
     "NeedDaemonReload",
     "TimeoutStopUSec",
     "TimeoutStartUSec",

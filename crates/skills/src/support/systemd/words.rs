@@ -81,13 +81,20 @@ pub(crate) fn why_down(properties: &Properties) -> String {
         "protocol" => "it did not tell systemd that it was ready, as its type asks for".to_owned(),
         "resources" => "systemd lacked something that it needs, for example a file or a user".to_owned(),
         "exec-condition" => "one of its conditions was not met (ExecCondition)".to_owned(),
-        "success" if text("ConditionResult") == "false" || text("ConditionResult") == "no" => {
+        "success" if was_skipped(properties) => {
             "systemd skipped it, because one of its conditions is not met".to_owned()
         }
         "success" => "its process ended by itself, without an error".to_owned(),
         "" => "systemd gives no reason".to_owned(),
         other => format!("systemd calls it `{other}`"),
     }
+}
+
+/// Whether systemd did not start the unit, because a condition is not met. The result alone says nothing: it is also
+/// "no" where conditions were never looked at, as of a unit that was unloaded after it ran.
+pub(crate) fn was_skipped(properties: &Properties) -> bool {
+    let looked_at = parsed::<u64>(properties, "ConditionTimestamp").is_some_and(|micros| micros > 0);
+    looked_at && properties.get("ConditionResult").is_some_and(|result| result == "false" || result == "no")
 }
 
 /// What systemd means by the codes that it uses itself before a program runs.
@@ -148,7 +155,20 @@ mod tests {
         assert!(end("start-limit-hit", "1", "1").contains("start limit"));
         assert!(end("exit-code", "0", "0").contains("besides the main process"));
         assert!(
-            why_down(&properties(&[("Result", "success"), ("ConditionResult", "no")])).contains("condition")
+            why_down(&properties(&[
+                ("Result", "success"),
+                ("ConditionResult", "no"),
+                ("ConditionTimestamp", "5")
+            ]))
+            .contains("condition")
         );
+    }
+
+    #[test]
+    fn a_unit_whose_conditions_were_never_looked_at_was_not_skipped() {
+        assert!(!was_skipped(&properties(&[("ConditionResult", "no")])));
+        assert!(!was_skipped(&properties(&[("ConditionResult", "false"), ("ConditionTimestamp", "0")])));
+        assert!(!was_skipped(&properties(&[("ConditionResult", "yes"), ("ConditionTimestamp", "5")])));
+        assert!(was_skipped(&properties(&[("ConditionResult", "false"), ("ConditionTimestamp", "5")])));
     }
 }
