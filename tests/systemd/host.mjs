@@ -1,6 +1,6 @@
 // A host with a booted systemd: a root file system of Debian that is made once, booted in systemd-nspawn. Nothing is
 // asked again and again: booting ends with a file in a watched folder, and the host's end is the end of a process.
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -11,8 +11,14 @@ import { fileURLToPath } from "node:url";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const units = path.join(here, "units");
 
-/// What booting and ending may take before the test gives up.
-const WITHIN_MS = 90_000;
+/// What booting may take before the test gives up.
+const BOOT_WITHIN_MS = 60_000;
+
+/// What anything else may take, unless it says so.
+const WITHIN_MS = 30_000;
+
+/// The most that a program on the host may print.
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /// Says why nothing can be tested here, loudly, and ends well: not every machine may boot hosts.
 export function notTested(reason) {
@@ -49,10 +55,10 @@ export function rootFileSystem(cache) {
 }
 
 /// Waits for an event, but not for ever.
-async function within(what, event) {
+export async function within(what, event, limit = WITHIN_MS) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${WITHIN_MS / 1000} s`)), WITHIN_MS);
+    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${limit / 1000} s`)), limit);
   });
   try {
     return await Promise.race([event, late]);
@@ -64,10 +70,41 @@ async function within(what, event) {
 /// This machine can't boot hosts at all.
 export class CannotBoot extends Error {}
 
+/// Returns when a file is in a folder. The kernel tells; the folder is watched before it is looked at.
+async function appears(folder, name, limit) {
+  const seen = () => fs.existsSync(path.join(folder, name));
+  let watch;
+  try {
+    await within(`the file ${name}`, new Promise((resolve, reject) => {
+      watch = fs.watch(folder, () => seen() && resolve());
+      watch.on("error", reject);
+      if (seen()) resolve();
+    }), limit);
+  } finally {
+    watch.close();
+  }
+}
+
+/// Hosts that run, so that none outlives the test, whatever ends it.
+const running = new Set();
+process.on("exit", () => {
+  for (const host of running) {
+    host.kill();
+    fs.rmSync(host.state, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => {
+    console.log(`  ended by ${signal}`);
+    process.exit(1);
+  });
+}
+
 export class Host {
   #pid1;
   #nspawn;
   #said = "";
+  #helpers = [];
 
   constructor(root, edge) {
     this.root = root;
@@ -82,38 +119,34 @@ export class Host {
   async boot() {
     const ready = path.join(this.state, "ready");
     fs.rmSync(ready, { force: true });
-    const system = "/etc/systemd/system";
+    // If the test itself is killed, the host is told to go down.
     this.#nspawn = spawn(
-      "systemd-nspawn",
-      ["-q", "-D", this.root, `--machine=${this.name}`, `--hostname=${this.name}`, "--boot", "--register=no", "--keep-unit",
+      "setpriv",
+      ["--pdeathsig=TERM", "systemd-nspawn", "-q", "-D", this.root, `--machine=${this.name}`, `--hostname=${this.name}`, "--boot",
+        "--register=no", "--keep-unit",
+        // Real hosts have no filter of system calls; that of systemd-nspawn doesn't know these.
+        "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self mount_setattr openat2",
         "--volatile=overlay", "--private-network", "--console=pipe", `--bind-ro=${this.edge}:/opt/steadyhand-edge`,
         `--bind-ro=${units}:/run/test-units`, `--bind=${this.state}:/run/steady-state`,
-        `--bind-ro=${path.join(units, "steady-ready.service")}:${system}/steady-ready.service`,
-        // Not a file below `.wants`: systemd takes only links there.
-        `--bind-ro=${path.join(units, "wants-ready.conf")}:${system}/multi-user.target.d/wants-ready.conf`],
+        `--bind-ro=${path.join(units, "steady-ready.service")}:/etc/systemd/system/steady-ready.service`,
+        // An argument of the init system, as on a kernel's command line.
+        "systemd.wants=steady-ready.service"],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
+    running.add(this);
     this.ended = once(this.#nspawn, "exit");
     for (const stream of [this.#nspawn.stdout, this.#nspawn.stderr]) stream.on("data", (data) => (this.#said += data));
-    const watch = new AbortController();
-    const booted = (async () => {
-      for await (const { filename } of fs.promises.watch(this.state, { signal: watch.signal })) {
-        if (filename === "ready") return "ready";
-      }
-    })().catch((error) => {
-      if (error.name !== "AbortError") throw error;
-    });
     try {
-      const first = await within("the end of booting", Promise.race([booted, this.ended]));
-      if (first !== "ready") throw new Error("systemd-nspawn ended");
+      const ended = this.ended.then(() => Promise.reject(new Error("systemd-nspawn ended")));
+      // It also ends when all is well, long after anybody listens.
+      ended.catch(() => {});
+      await Promise.race([appears(this.state, "ready", BOOT_WITHIN_MS), ended]);
     } catch (error) {
       this.#pid1 = this.#init();
-      const said = `${error.message}; systemd-nspawn said: ${this.#said.trim().split("\n").slice(-3).join(" | ")}`;
+      const said = `booting: ${error.message}; ${this.#console()}`;
       // A machine that gets as far as an init system can boot hosts: then it is a fault, not something untested.
       if (this.#pid1) throw new Error(said);
       throw new CannotBoot(said);
-    } finally {
-      watch.abort();
     }
     this.#pid1 = this.#init();
     // Returns when no job is left; "degraded" is as good as "running" here.
@@ -121,9 +154,18 @@ export class Host {
     this.must("sh", "-c", "mkdir -p /run/systemd/system && cp /run/test-units/steady-[!r]* /run/test-units/steady-re[!a]* /run/systemd/system/ && systemctl daemon-reload");
   }
 
+  /// The last that systemd-nspawn and the host's console said.
+  #console() {
+    return `systemd-nspawn said: ${this.#said.trim().split("\n").slice(-3).join(" | ")}`;
+  }
+
+  get #runs() {
+    return this.#nspawn && this.#nspawn.exitCode === null && this.#nspawn.signalCode === null;
+  }
+
   /// The host's process 1, if it has come that far.
   #init() {
-    if (this.#nspawn.exitCode !== null || this.#nspawn.signalCode !== null) return undefined;
+    if (!this.#runs) return undefined;
     const children = fs.readFileSync(`/proc/${this.#nspawn.pid}/task/${this.#nspawn.pid}/children`, "utf8");
     return children.trim().split(" ").find((pid) => pid && fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "systemd");
   }
@@ -133,8 +175,34 @@ export class Host {
     return ["-t", this.#pid1, "-m", "-u", "-i", "-n", "-p", "-C", ...words];
   }
 
+  /// Does something and returns when the host has put this file into its state folder because of it.
+  async happens(name, begin) {
+    fs.rmSync(path.join(this.state, name), { force: true });
+    begin();
+    await appears(this.state, name);
+  }
+
+  /// Runs a program on the host to its end.
   inside(...words) {
-    return spawnSync("nsenter", this.#enter(...words), { encoding: "utf8" });
+    return this.#run("nsenter", this.#enter(...words));
+  }
+
+  /// Runs a program of this machine in the host's network only, to its end.
+  beside(...words) {
+    return this.#run("nsenter", ["-t", this.#pid1, "-n", ...words]);
+  }
+
+  #run(program, words) {
+    const done = spawnSync(program, words, { encoding: "utf8", timeout: WITHIN_MS * 2, killSignal: "SIGKILL", maxBuffer: MAX_BYTES });
+    if (done.error) throw new Error(`${words.slice(3).join(" ")}: ${done.error.message} ${done.stderr ?? ""}`);
+    return done;
+  }
+
+  /// Starts a program of this machine in the host's network only. It ends with the host.
+  startBeside(...words) {
+    const child = spawn("nsenter", ["-t", this.#pid1, "-n", "setpriv", "--pdeathsig=KILL", ...words], { stdio: ["ignore", "pipe", "pipe"] });
+    this.#helpers.push(child);
+    return child;
   }
 
   /// Starts something on the host without waiting for it.
@@ -142,10 +210,16 @@ export class Host {
     return spawn("nsenter", this.#enter(...words), { stdio: ["ignore", "pipe", "pipe"] });
   }
 
+  /// Runs a program on the host, which must succeed, and returns what it printed.
   must(...words) {
     const done = this.inside(...words);
-    assert.equal(done.status, 0, `${words.join(" ")}: ${done.stderr}`);
+    assert.equal(done.status, 0, `${words.join(" ")}: ${done.stderr}${done.stdout.slice(-2000)}`);
     return done.stdout;
+  }
+
+  /// Runs a script on the host, which must succeed, and returns what it printed.
+  shell(script) {
+    return this.must("bash", "-euo", "pipefail", "-c", script);
   }
 
   /// The words that run a skill as the host's owner does. `as` goes before, and gets a folder of its own.
@@ -180,25 +254,33 @@ export class Host {
     fs.writeFileSync(path.join(this.state, "edge.toml"), text);
   }
 
-  /// Waits for the host's end.
+  /// Waits for the host's end, and returns how systemd-nspawn ended.
   async down() {
-    await within("the end of the host", this.ended);
+    try {
+      const [code] = await within("the end of the host", this.ended);
+      return code;
+    } catch (error) {
+      const jobs = this.inside("systemctl", "list-jobs", "--no-pager").stdout;
+      throw new Error(`${error.message}; it has these jobs left:\n${jobs}${this.#console()}`);
+    }
+  }
+
+  /// Ends everything at once: the end of its process 1 ends all that is on the host, and then systemd-nspawn.
+  kill() {
+    for (const helper of this.#helpers) helper.kill("SIGKILL");
+    if (this.#runs) {
+      const first = this.#init();
+      if (first) process.kill(Number(first), "SIGKILL");
+      else this.#nspawn.kill("SIGKILL");
+    }
   }
 
   async stop() {
-    const runs = this.#nspawn && this.#nspawn.exitCode === null && this.#nspawn.signalCode === null;
-    if (runs && this.#pid1) {
-      execFileSync("kill", ["-s", "RTMIN+4", this.#pid1]);
-      try {
-        await this.down();
-      } catch {
-        // The end of its process 1 ends everything on the host, and then systemd-nspawn.
-        execFileSync("kill", ["-s", "KILL", this.#pid1]);
-        await this.ended;
-      }
-    } else if (runs) {
-      this.#nspawn.kill("SIGKILL");
-    }
+    const ends = this.#runs ? this.ended : undefined;
+    this.kill();
+    if (ends) await within("the end of the killed host", ends);
+    running.delete(this);
+    // What still wrote into it is gone now.
     fs.rmSync(this.state, { recursive: true, force: true });
   }
 }
@@ -207,5 +289,6 @@ export class Host {
 /// script finds the edge as `/tmp/edge`.
 export function withoutInit(root, edge, script) {
   const setUp = `mount -t tmpfs tmpfs "$0/tmp" && mount -t proc proc "$0/proc" && cp "$1" "$0/tmp/edge" && exec chroot "$0" /bin/sh -c "$2"`;
-  return spawnSync("unshare", ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", setUp, root, edge, script], { encoding: "utf8" });
+  return spawnSync("unshare", ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", setUp, root, edge, script],
+    { encoding: "utf8", timeout: WITHIN_MS, killSignal: "SIGKILL" });
 }
