@@ -9,6 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Results travel without being copied: a chunk is a slice of the message that it came in.
         .bytes(".steadyhand.v1.ExecuteEvent")
         .bytes(".steadyhand.v1.OutcomeResponse")
+        .bytes(".steadyhand.v1.LocalCall")
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What comes to the door, and what leaves it.
 
 use crate::Evidence;
-use model::{CallId, Class, Origin};
-use serde_json::Value;
+use model::{CallId, Class, Origin, canonical};
+use serde_json::{Value, json};
 use skill::{Capability, SkillError, SkillErrorKind};
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use tokio::time::Instant;
 pub struct Request {
     /// The key under which it runs at most once.
     pub call_id: CallId,
+    /// Its number among the manager's dispatches to this edge that aren't safe; 0 for safe calls and local ones.
+    pub seq: u64,
     /// Key of the skill.
     pub skill: String,
     /// Its arguments.
@@ -28,6 +30,30 @@ pub struct Request {
     pub evidence: Evidence,
     /// Where it comes from.
     pub origin: Origin,
+}
+
+impl Request {
+    /// A call that somebody on the host itself asks for.
+    pub fn local(skill: impl Into<String>, args: Value, euid: u32, timeout: Duration) -> Self {
+        Self {
+            call_id: CallId::generate(),
+            seq: 0,
+            skill: skill.into(),
+            args,
+            class: None,
+            definition_hash: None,
+            timeout,
+            evidence: Evidence::Local { euid },
+            origin: Origin::Local,
+        }
+    }
+
+    /// SHA-256 over what is asked. Another payload under the same id is another call, and refused.
+    pub(crate) fn payload(&self) -> String {
+        canonical::digest(&json!({
+            "skill": self.skill, "args": self.args, "class": self.class, "definition_hash": self.definition_hash,
+        }))
+    }
 }
 
 /// A call that the edge's admission has let through. Only [`crate::Admission`] makes one, so a skill's body that takes
@@ -120,10 +146,14 @@ pub enum RefusalKind {
     Evidence,
     /// Too much at once; try again.
     Busy,
-    /// This call id is running or has ended here.
+    /// This very call is running or has ended here.
     Duplicate,
-    /// The sender was told before that this call isn't here, so it must not start late.
+    /// Another call was accepted under this id.
+    Conflict,
+    /// It must not start late: the sender was told that it isn't here, or that it is final, or has stopped it.
     Tombstone,
+    /// It can't be journaled, so it must not run.
+    Journal,
 }
 
 impl fmt::Display for Refusal {

@@ -7,11 +7,19 @@
 mod any_skill;
 mod call;
 mod door;
+mod ended;
 mod evidence;
 mod journal;
+mod memory;
+mod nonces;
 
 pub use any_skill::AnySkill;
 pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
 pub use door::{Admission, Limits, Parts, Ticket, Unmet};
+pub use ended::{Ended, Recall};
 pub use evidence::{Evidence, EvidenceVerifier, LocalRoot};
-pub use journal::{Ended, Recall};
+pub use journal::{
+    Accepted, Asked, CancelKept, Journal, JournalError, JournalOptions, Known, LocalCall, LocalCalls,
+    MAX_KEPT_RESULT_BYTES, Marks, Point, Unwatched, Watcher, What, When,
+};
+pub use nonces::{Nonce, NonceError, Nonces};

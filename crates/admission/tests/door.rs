@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use admission::{
-    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Limits, Parts, Recall, Refusal, RefusalKind,
-    Request,
+    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Journal, JournalOptions, Limits, Parts,
+    Recall, Refusal, RefusalKind, Request,
 };
 use model::{CallId, CallState, Class, Origin, Scope};
 use serde_json::{Value, json};
@@ -44,6 +44,7 @@ fn door() -> Admission {
 fn request(skill: &str, args: Value) -> Request {
     Request {
         call_id: CallId::generate(),
+        seq: 0,
         skill: skill.to_owned(),
         args,
         class: Some(Class::Safe),
@@ -136,12 +137,13 @@ impl EvidenceVerifier for Believes {
 #[tokio::test]
 async fn a_frozen_edge_takes_safe_calls_only() {
     let door = Admission::of(Parts { verifier: Arc::new(Believes), ..parts() });
-    drop(door.accept(request("change", json!({}))).unwrap());
+    let numbered = |seq| Request { seq, ..request("change", json!({})) };
+    drop(door.accept(numbered(1)).unwrap());
     door.freeze(true);
-    assert_eq!(refusal(door.accept(request("change", json!({})))).kind, RefusalKind::Frozen);
+    assert_eq!(refusal(door.accept(numbered(2))).kind, RefusalKind::Frozen);
     drop(door.accept(request("look", json!({}))).unwrap());
     door.freeze(false);
-    drop(door.accept(request("change", json!({}))).unwrap());
+    drop(door.accept(numbered(2)).unwrap());
 }
 
 #[tokio::test]
@@ -150,10 +152,10 @@ async fn one_call_id_runs_once_whether_it_runs_or_has_ended() {
     let asked = request("look", json!({}));
     let (_, ticket) = door.accept(asked.clone()).unwrap();
     assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
-    assert_eq!(door.recall(asked.call_id), Recall::Running);
+    assert_eq!(door.recall(asked.call_id, 0).unwrap(), Recall::Running);
     ticket.finish(succeeded());
     assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
-    assert_eq!(door.recall(asked.call_id), Recall::Ended(Box::new(succeeded())));
+    assert_eq!(door.recall(asked.call_id, 0).unwrap(), Recall::Ended(Box::new(succeeded())));
 }
 
 #[test]
@@ -171,7 +173,7 @@ fn of_many_deliveries_at_once_one_is_let_through() {
 async fn a_call_that_was_asked_about_before_it_came_does_not_start() {
     let door = door();
     let asked = request("look", json!({}));
-    assert_eq!(door.recall(asked.call_id), Recall::Absent);
+    assert_eq!(door.recall(asked.call_id, 0).unwrap(), Recall::Absent);
     assert_eq!(refusal(door.accept(asked)).kind, RefusalKind::Tombstone);
 }
 
@@ -194,7 +196,7 @@ async fn a_call_that_is_dropped_is_cancelled_on_record() {
     let door = door();
     let asked = request("look", json!({}));
     drop(door.accept(asked.clone()).unwrap());
-    let Recall::Ended(ended) = door.recall(asked.call_id) else { panic!("it is not on record") };
+    let Recall::Ended(ended) = door.recall(asked.call_id, 0).unwrap() else { panic!("it is not on record") };
     assert_eq!(ended.state, CallState::Cancelled);
 }
 
@@ -222,4 +224,72 @@ async fn what_no_sandbox_holds_is_not_safe() {
         let asked = Request { definition_hash: None, ..request("start", json!({})) };
         assert_eq!(door.accept(asked).is_ok(), holds_read_only);
     }
+}
+
+/// A door that believes whatever it is told.
+fn believing() -> Admission {
+    Admission::of(Parts { verifier: Arc::new(Believes), ..parts() })
+}
+
+#[tokio::test]
+async fn a_change_that_comes_again_is_told_from_another_one_under_its_id() {
+    let door = believing();
+    let asked = Request { seq: 1, ..request("change", json!({})) };
+    let (_, ticket) = door.accept(asked.clone()).unwrap();
+    assert!(ticket.is_journaled());
+    for other in [
+        Request { args: json!({"harm": true}), ..asked.clone() },
+        Request { class: Some(Class::Dangerous), ..asked.clone() },
+        Request { definition_hash: None, ..asked.clone() },
+        Request { skill: "look".to_owned(), ..asked.clone() },
+    ] {
+        assert_eq!(refusal(door.accept(other)).kind, RefusalKind::Conflict);
+    }
+    ticket.finish(succeeded());
+    // What was decided stays decided, whatever has changed since.
+    door.freeze(true);
+    assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
+    assert_eq!(door.recall(asked.call_id, 1).unwrap(), Recall::Ended(Box::new(succeeded())));
+}
+
+#[tokio::test]
+async fn a_change_without_a_number_is_not_let_through() {
+    let asked = request("change", json!({}));
+    assert!(refusal(believing().accept(asked)).reason.contains("no number"));
+}
+
+#[tokio::test]
+async fn a_change_that_is_dropped_stays_open_on_record() {
+    let door = believing();
+    let asked = Request { seq: 1, ..request("change", json!({})) };
+    drop(door.accept(asked.clone()).unwrap());
+    assert_eq!(door.running(), 0);
+    assert_eq!(door.recall(asked.call_id, 1).unwrap(), Recall::Running);
+    assert_eq!(refusal(door.accept(asked)).kind, RefusalKind::Duplicate);
+}
+
+#[tokio::test]
+async fn a_change_that_finds_no_place_may_be_tried_again() {
+    let limits = Limits { max_running: 1, ..Limits::default() };
+    let door = Admission::of(Parts { verifier: Arc::new(Believes), limits, ..parts() });
+    let (_, first) = door.accept(request("look", json!({}))).unwrap();
+    let asked = Request { seq: 1, ..request("change", json!({})) };
+    assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Busy);
+    drop(first);
+    drop(door.accept(asked).unwrap());
+}
+
+#[tokio::test]
+async fn safe_calls_go_on_while_the_journal_is_unusable() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(model::SystemClock);
+    let path = folder.path().join("calls.journal");
+    std::fs::write(&path, "nonsense\n").unwrap();
+    let journal = Journal::open(JournalOptions::new(path, "boot".to_owned(), clock));
+    let door = Admission::of(Parts { verifier: Arc::new(Believes), journal, ..parts() });
+    let refusal = refusal(door.accept(Request { seq: 1, ..request("change", json!({})) }));
+    assert_eq!(refusal.kind, RefusalKind::Journal);
+    assert!(refusal.reason.contains("line 1, at byte 0"), "{refusal}");
+    assert_eq!(door.running(), 0);
+    drop(door.accept(request("look", json!({}))).unwrap());
 }

@@ -1,6 +1,6 @@
 //! The running agent: dials, serves, and dials again.
 
-use crate::boot::HostFacts;
+use crate::boot::{HostFacts, boot_id};
 use crate::describe::Descriptions;
 use crate::execute::Runner;
 use crate::own::OwnPlaces;
@@ -9,7 +9,10 @@ use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
-use admission::{Admission, EvidenceVerifier, Limits, LocalRoot, Parts};
+use admission::{
+    Admission, EvidenceVerifier, Journal, JournalOptions, Limits, LocalCalls, LocalRoot, Parts, Unwatched,
+    Watcher,
+};
 use arc_swap::ArcSwap;
 use model::Clock;
 use proto::MAX_MESSAGE_BYTES;
@@ -57,6 +60,8 @@ pub struct Options {
     pub tunnel: tunnel::Settings,
     /// Judges the evidence of calls that aren't safe.
     pub verifier: Arc<dyn EvidenceVerifier>,
+    /// Is told of every step of the journal.
+    pub watcher: Arc<dyn Watcher>,
 }
 
 impl Options {
@@ -71,6 +76,7 @@ impl Options {
             sandbox: Arc::new(NoChildren),
             tunnel: tunnel::Settings::default(),
             verifier: Arc::new(LocalRoot),
+            watcher: Arc::new(Unwatched),
         }
     }
 
@@ -111,8 +117,21 @@ impl Options {
         Arc::new(RealHost::new(config, Arc::clone(&self.clock)))
     }
 
+    /// The calls that root makes on this host without the manager.
+    pub(crate) fn local_calls(&self) -> LocalCalls {
+        LocalCalls::new(self.dir.local(), boot_id(self.host().as_ref()))
+    }
+
+    /// The running edge's journal.
+    fn journal(&self) -> Journal {
+        Journal::open(JournalOptions {
+            watcher: Arc::clone(&self.watcher),
+            ..JournalOptions::new(self.dir.journal(), boot_id(self.host().as_ref()), Arc::clone(&self.clock))
+        })
+    }
+
     /// The door and what runs behind it.
-    pub(crate) fn runner(&self) -> Result<Runner, EdgeError> {
+    pub(crate) fn runner(&self, journal: Journal) -> Result<Runner, EdgeError> {
         let host = self.host();
         let catalogue = self.registry.catalogue()?;
         let registry = Arc::new(ArcSwap::from_pointee(self.registry.clone()));
@@ -129,6 +148,7 @@ impl Options {
         let parts = Parts {
             verifier: Arc::clone(&self.verifier),
             holds_read_only: self.sandbox.holds_read_only(),
+            journal,
             ..Parts::new(catalogue, unmet, limits)
         };
         let sandbox = Arc::clone(&self.sandbox);
@@ -149,7 +169,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     let mut dial = options.config.dial()?;
     dial.settings = options.tunnel.clone();
     let durable = DurableState::load(options.dir.clone())?;
-    let runner = Arc::new(options.runner()?);
+    let runner = Arc::new(options.runner(options.journal())?);
     packs::sweep_local(&options.dir);
     let packs = Arc::new(Packs::new(&options));
     // Watched first, so that nothing happens between the loading and the watching.
@@ -162,6 +182,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     let agent = Arc::new(Agent {
         descriptions: Descriptions::new(facts, instance_id),
         packs,
+        local: options.local_calls(),
         runner,
         durable: Arc::new(durable),
         identity,
@@ -182,6 +203,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) runner: Arc<Runner>,
+    pub(crate) local: LocalCalls,
     pub(crate) identity: Identity,
     descriptions: Descriptions,
     packs: Arc<Packs>,

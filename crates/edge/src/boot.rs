@@ -22,9 +22,15 @@ impl HostFacts {
             os: os_name(&text("/etc/os-release")),
             kernel: uname.release().to_string_lossy().into_owned(),
             arch: uname.machine().to_string_lossy().into_owned(),
-            boot_id: text("/proc/sys/kernel/random/boot_id").trim().to_owned(),
+            boot_id: boot_id(host),
         }
     }
+}
+
+/// The id of the host's boot; another one after each start.
+pub(crate) fn boot_id(host: &dyn Host) -> String {
+    let text = fs::read_to_string(host.path("/proc/sys/kernel/random/boot_id"));
+    text.unwrap_or_default().trim().to_owned()
 }
 
 /// The `PRETTY_NAME` of an os-release file.

@@ -14,6 +14,7 @@ struct Changing {
     systemd: bool,
     journal: bool,
     frozen: bool,
+    journal_problem: Option<String>,
 }
 
 /// Makes descriptions, and numbers them.
@@ -41,6 +42,7 @@ impl Descriptions {
             systemd: host.meets(Prerequisite::Systemd),
             journal: host.meets(Prerequisite::Journal),
             frozen: durable.frozen,
+            journal_problem: runner.admission().marks().problem,
         };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let revision = match last.as_ref() {
@@ -61,6 +63,8 @@ impl Descriptions {
     pub(crate) fn describe(&self, runner: &Runner, durable: Durable) -> DescribeResponse {
         let (revision, changing) = self.look(runner, durable);
         let notes = notes(&changing);
+        // Read after the description was made: what was confirmed before it isn't missing from it.
+        let marks = runner.admission().marks();
         let skills = runner
             .registry()
             .iter()
@@ -95,8 +99,9 @@ impl Descriptions {
             boot_id: self.facts.boot_id.clone(),
             epoch: durable.epoch,
             skills,
-            acknowledged_through: durable.acknowledged_through,
-            highest_seq: durable.highest_seq,
+            acknowledged_through: marks.through,
+            highest_seq: marks.highest,
+            journal_damaged: runner.admission().is_journal_damaged(),
             systemd: changing.systemd,
             journal: changing.journal,
             frozen: changing.frozen,
@@ -116,6 +121,7 @@ fn notes(changing: &Changing) -> Vec<String> {
     if !changing.journal {
         notes.push("this host has no systemd journal: log files can still be read".to_owned());
     }
+    notes.extend(changing.journal_problem.clone());
     if changing.frozen {
         notes.push("frozen: only safe calls run here".to_owned());
     }

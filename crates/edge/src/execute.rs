@@ -1,6 +1,9 @@
 //! Runs accepted calls, and turns what comes of them into the events that the manager reads.
 
-use admission::{Admission, Ended, Evidence, Recall, Refusal, RefusalKind, Request, Ticket};
+use admission::{
+    AcceptedCall, Admission, CancelKept, Ended, Evidence, JournalError, Recall, Refusal, RefusalKind,
+    Request, Ticket,
+};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -16,6 +19,7 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -36,11 +40,20 @@ pub(crate) struct Runner {
     registry: Arc<ArcSwap<Registry>>,
     host: Arc<dyn Host>,
     sandbox: Arc<dyn Sandbox>,
-    /// What stops each running call.
-    stops: Mutex<HashMap<CallId, CancellationToken>>,
+    running: Mutex<HashMap<CallId, Running>>,
 }
 
-/// An accepted call that waits to be run. Dropped, the call is cancelled.
+/// A call that runs.
+#[derive(Clone, Debug)]
+struct Running {
+    /// Stops it.
+    stop: CancellationToken,
+    /// For a call of the journal, which runs on a task of its own: how it ended, as soon as it has.
+    end: Option<watch::Receiver<Option<Arc<Ended>>>>,
+}
+
+/// An accepted call. A safe one runs as its end is polled and is cancelled when that is dropped; any other runs on a
+/// task of its own, and this only waits for it.
 pub(crate) struct Started {
     pub(crate) class: Class,
     pub(crate) end: BoxFuture<'static, Ended>,
@@ -53,7 +66,7 @@ impl Runner {
         host: Arc<dyn Host>,
         sandbox: Arc<dyn Sandbox>,
     ) -> Self {
-        Self { admission, registry, host, sandbox, stops: Mutex::new(HashMap::new()) }
+        Self { admission, registry, host, sandbox, running: Mutex::default() }
     }
 
     pub(crate) fn admission(&self) -> &Admission {
@@ -78,56 +91,106 @@ impl Runner {
         self.host.as_ref()
     }
 
-    /// Lets a call through the door. Its body runs as the future in the answer is polled, and stops with it.
+    /// Lets a call through the door. Waits for the disk if it isn't safe. To be called on the runtime.
     pub(crate) fn start(self: &Arc<Self>, request: Request) -> Result<Started, Refusal> {
         let (call, ticket) = self.admission.accept(request)?;
-        let (call_id, class, deadline) = (call.call_id(), call.class(), call.deadline());
+        let (call_id, class) = (call.call_id(), call.class());
         let stop = CancellationToken::new();
         let listed = Listed { runner: Arc::clone(self), call_id, stop: stop.clone() };
-        self.lock().insert(call_id, stop.clone());
-        let end = async move {
-            let runner = &listed.runner;
-            let skill = runner.registry().get(call.skill()).cloned();
-            // What was accepted is what runs, also where it was replaced a moment ago.
-            let Some(skill) = skill.filter(|skill| skill.capability().hash() == call.definition_hash())
-            else {
-                let message = format!("`{}` changed as it was to run; try again", call.skill());
-                return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message)));
-            };
-            let cx = SkillContext {
-                sandbox: Arc::clone(&runner.sandbox),
-                cancel: stop.clone(),
-                call_id,
-                class,
-                deadline: Some(deadline),
-                ..SkillContext::new(Arc::clone(&runner.host))
-            };
-            let body = AssertUnwindSafe(skill.run(call, &cx)).catch_unwind();
-            let result = tokio::select! {
-                biased;
-                () = stop.cancelled() => Err(SkillError::new(SkillErrorKind::Cancelled, "stopped on request")),
-                result = timeout_at(deadline, body) => match result {
-                    Ok(Ok(result)) => result,
-                    Ok(Err(panic)) => Err(panicked(panic.as_ref())),
-                    Err(_) => {
-                        let after = humantime::format_duration(Duration::from_millis(ticket.elapsed().as_millis() as u64));
-                        Err(SkillError::new(SkillErrorKind::Timeout, format!("not done after {after}: stopped at its deadline")))
-                    }
-                },
-            };
-            finish(ticket, result)
-        };
-        Ok(Started { class, end: end.boxed() })
+        if !ticket.is_journaled() {
+            self.lock().insert(call_id, Running { stop, end: None });
+            return Ok(Started { class, end: run(listed, call, ticket).boxed() });
+        }
+        let (told, end) = watch::channel(None);
+        self.lock().insert(call_id, Running { stop, end: Some(end.clone()) });
+        // It belongs to the journal, not to whoever waits.
+        tokio::spawn(async move {
+            let ended = run(listed, call, ticket).await;
+            told.send_replace(Some(Arc::new(ended)));
+        });
+        Ok(Started { class, end: told_end(end) })
+    }
+
+    /// The end of a running call of the journal; `None` if no such call runs.
+    pub(crate) fn attach(&self, call_id: CallId) -> Option<BoxFuture<'static, Ended>> {
+        let end = self.lock().get(&call_id)?.end.clone()?;
+        Some(told_end(end))
     }
 
     /// Stops a running call. Says whether there was one.
-    pub(crate) fn stop(&self, call_id: CallId) -> bool {
-        self.lock().get(&call_id).inspect(|stop| stop.cancel()).is_some()
+    fn stop(&self, call_id: CallId) -> bool {
+        self.lock().get(&call_id).inspect(|running| running.stop.cancel()).is_some()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, CancellationToken>> {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Stops a running call. With a `seq` the wish is on the disk before anything else happens, and a call that hasn't
+    /// come won't start. Says whether there was one.
+    pub(crate) fn cancel(&self, call_id: CallId, seq: u64) -> Result<bool, JournalError> {
+        if seq > 0 && self.admission.cancel(call_id, seq)? != CancelKept::Asked {
+            return Ok(false);
+        }
+        Ok(self.stop(call_id))
     }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until a call of the journal has ended.
+fn told_end(mut end: watch::Receiver<Option<Arc<Ended>>>) -> BoxFuture<'static, Ended> {
+    async move {
+        match end.wait_for(Option::is_some).await {
+            Ok(ended) => ended.as_deref().cloned().unwrap_or_else(lost),
+            Err(_) => lost(),
+        }
+    }
+    .boxed()
+}
+
+/// The end of a call whose task is gone, which only the end of the edge brings about.
+fn lost() -> Ended {
+    Ended {
+        state: CallState::Failed,
+        error_kind: Some(SkillErrorKind::Failed),
+        error: Some("outcome lost, effect possible: the edge is stopping".to_owned()),
+        result: None,
+        result_bytes: 0,
+        duration: Duration::ZERO,
+    }
+}
+
+/// Runs an accepted call to its end, and keeps that.
+async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
+    let runner = &listed.runner;
+    let deadline = call.deadline();
+    let skill = runner.registry().get(call.skill()).cloned();
+    // What was accepted is what runs, also where it was replaced a moment ago.
+    let Some(skill) = skill.filter(|skill| skill.capability().hash() == call.definition_hash()) else {
+        let message = format!("`{}` changed as it was to run; try again", call.skill());
+        return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message))).await;
+    };
+    let cx = SkillContext {
+        sandbox: Arc::clone(&runner.sandbox),
+        cancel: listed.stop.clone(),
+        call_id: listed.call_id,
+        class: call.class(),
+        deadline: Some(deadline),
+        ..SkillContext::new(Arc::clone(&runner.host))
+    };
+    let body = AssertUnwindSafe(skill.run(call, &cx)).catch_unwind();
+    let result = tokio::select! {
+        biased;
+        () = listed.stop.cancelled() => Err(SkillError::new(SkillErrorKind::Cancelled, "stopped on request")),
+        result = timeout_at(deadline, body) => match result {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => Err(panicked(panic.as_ref())),
+            Err(_) => {
+                let after = humantime::format_duration(Duration::from_millis(ticket.elapsed().as_millis() as u64));
+                Err(SkillError::new(SkillErrorKind::Timeout, format!("not done after {after}: stopped at its deadline")))
+            }
+        },
+    };
+    finish(ticket, result).await
 }
 
 /// Takes the call off the list of running ones and tells its body that it is over, however it ended.
@@ -154,8 +217,8 @@ fn panicked(panic: &(dyn Any + Send)) -> SkillError {
     SkillError::new(SkillErrorKind::Failed, "the skill met a defect of its own; the edge's log has more")
 }
 
-/// Puts the result into words and the journal.
-fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
+/// Puts the result into words and on record.
+async fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
     let result = result.and_then(|value| {
         let text = serde_json::to_vec(&value).map_err(|error| {
             SkillError::new(SkillErrorKind::Failed, format!("the result is no JSON: {error}"))
@@ -192,7 +255,14 @@ fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
     };
     let mut remembered = ended.clone();
     remembered.result = remembered.result.filter(|text| text.len() <= MAX_REMEMBERED_BYTES);
-    ticket.finish(remembered);
+    if ticket.is_journaled() {
+        // A panic there would be a defect; the call stays open on record, and the next start settles it.
+        if tokio::task::spawn_blocking(move || ticket.finish(remembered)).await.is_err() {
+            tracing::error!("the end of a call was not kept");
+        }
+    } else {
+        ticket.finish(remembered);
+    }
     ended
 }
 
@@ -218,6 +288,7 @@ pub(crate) fn read_request(request: ExecuteRequest) -> Result<Request, Status> {
     }
     Ok(Request {
         call_id: read_call_id(&request.call_id)?,
+        seq: request.seq,
         skill: request.skill,
         args,
         class: Some(class),
@@ -242,22 +313,26 @@ pub(crate) fn read_call_id(text: &str) -> Result<CallId, Status> {
     text.parse().map_err(|_| Status::invalid_argument(format!("`{text}` is no call id")))
 }
 
-/// The events of an accepted call. Polling them runs the call; dropping them stops it.
-pub(crate) fn events(started: Started) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
+/// The events of an accepted call, from `offset` bytes of its result on. Polling them runs a safe call; dropping them
+/// stops it.
+pub(crate) fn events(
+    started: Started,
+    offset: usize,
+) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
     enum Step {
         Accept(Started),
         Run(BoxFuture<'static, Ended>),
         Send(Box<Ended>, usize),
         Done,
     }
-    stream::unfold(Step::Accept(started), |mut step| async move {
+    stream::unfold(Step::Accept(started), move |mut step| async move {
         loop {
             step = match step {
                 Step::Accept(Started { class, end }) => {
                     let accepted = v1::Accepted { class: class.to_string() };
                     return Some((Ok(event(execute_event::Event::Accepted(accepted))), Step::Run(end)));
                 }
-                Step::Run(end) => Step::Send(Box::new(end.await), 0),
+                Step::Run(end) => Step::Send(Box::new(end.await), offset),
                 Step::Send(ended, offset) => {
                     let (event, offset) = next_piece(&ended, offset);
                     let next = offset.map_or(Step::Done, |offset| Step::Send(ended, offset));
@@ -304,7 +379,9 @@ pub(crate) fn refused(refusal: &Refusal) -> ExecuteEvent {
         | RefusalKind::Frozen
         | RefusalKind::Evidence
         | RefusalKind::Duplicate
-        | RefusalKind::Tombstone => SkillErrorKind::Refused,
+        | RefusalKind::Conflict
+        | RefusalKind::Tombstone
+        | RefusalKind::Journal => SkillErrorKind::Refused,
     };
     event(execute_event::Event::Outcome(v1::CallOutcome {
         state: CallState::Refused.to_string(),

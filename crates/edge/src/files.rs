@@ -38,6 +38,16 @@ impl DataDir {
         self.0.join("state.json")
     }
 
+    /// What must outlive the edge about calls that change something.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.0.join("calls.journal")
+    }
+
+    /// A journal for each call that root makes here without the manager.
+    pub(crate) fn local(&self) -> PathBuf {
+        self.0.join("local")
+    }
+
     pub(crate) fn connection(&self) -> PathBuf {
         self.0.join("connection.json")
     }

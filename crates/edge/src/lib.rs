@@ -7,6 +7,8 @@
 //! | `<dir>/identity.pem` | key, certificate and authority, 0600 |
 //! | `<dir>/state.json` | epoch and the like, kept durably before the manager is answered |
 //! | `<dir>/packs/` | copies of packs, each under its digest; packs run from here |
+//! | `<dir>/calls.journal` | calls that change something: accepted and ended, each on the disk before anything follows |
+//! | `<dir>/local/` | the same for `skills run --local`, a file for each call until the manager has been told |
 //! | `<dir>/connection.json` | how the last connection went, for `doctor` |
 //! | `<dir>/lock` | held while an edge runs, so that a second one doesn't start |
 
@@ -26,6 +28,7 @@ mod own;
 mod pack_watch;
 pub mod packs;
 mod renew;
+mod report;
 mod service;
 mod state;
 

@@ -2,7 +2,7 @@
 
 use crate::state::DurableState;
 use crate::{EdgeError, Options};
-use admission::Request;
+use admission::{Journal, Request};
 use model::{CallState, Class};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::Duration;
 ///
 /// Fails if the skills don't make a catalogue.
 pub fn list(options: &Options) -> Result<Value, EdgeError> {
-    let runner = options.runner()?;
+    let runner = options.runner(Journal::in_memory())?;
     let host = runner.host();
     let skills = options.registry.iter().map(|skill| {
         let definition = skill.capability().definition();
@@ -39,29 +39,46 @@ pub struct LocalOutcome {
     pub report: Value,
 }
 
-/// Runs a skill through the same door as the manager's calls, with origin `local`.
+/// Runs a skill through the same door as the manager's calls, with origin `local`. What isn't safe is for root, and in a
+/// journal of its own before it runs; an edge that runs tells the manager of it afterwards.
 ///
 /// # Errors
 ///
-/// Fails if the skills don't make a catalogue. How the call ended is in the answer.
+/// Fails if the skills don't make a catalogue, or the data directory can't be used. How the call ended is in the answer.
 pub async fn run(
     options: &Options,
     key: &str,
     args: Value,
     timeout: Duration,
 ) -> Result<LocalOutcome, EdgeError> {
-    let runner = Arc::new(options.runner()?);
-    runner.admission().freeze(DurableState::load(options.dir.clone())?.get().frozen);
     let euid = rustix::process::geteuid().as_raw();
-    let (state, report) = match runner.start(Request::local(key, args, euid, timeout)) {
+    let request = Request::local(key, args, euid, timeout);
+    // Only root gets as far as the journal.
+    let journal = if euid == 0 {
+        options.dir.create()?;
+        options
+            .local_calls()
+            .journal(request.call_id, Arc::clone(&options.clock))
+            .map_err(|source| EdgeError::File { path: options.dir.local(), source })?
+    } else {
+        Journal::in_memory()
+    };
+    let runner = Arc::new(options.runner(journal)?);
+    runner.admission().freeze(DurableState::load(options.dir.clone())?.get().frozen);
+    let call_id = request.call_id;
+    let (state, report) = match runner.start(request) {
         Err(refusal) => {
             let class = refusal.class.map(Class::as_str);
-            (CallState::Refused, json!({"state": "refused", "class": class, "error": refusal.reason}))
+            (
+                CallState::Refused,
+                json!({"call_id": call_id, "state": "refused", "class": class, "error": refusal.reason}),
+            )
         }
         Ok(started) => {
             let class = started.class;
             let ended = started.end.await;
             let mut report = Map::new();
+            report.insert("call_id".to_owned(), json!(call_id));
             report.insert("state".to_owned(), json!(ended.state));
             report.insert("class".to_owned(), json!(class));
             report.insert("duration_ms".to_owned(), json!(ended.duration.as_millis() as u64));

@@ -1,11 +1,15 @@
 //! The gRPC service that the manager calls on the connection.
 
 use crate::agent::Agent;
-use crate::execute::{events, outcome, read_call_id, read_request, recalled, refused, remaining_events};
+use crate::execute::{
+    Started, events, outcome, read_call_id, read_request, recalled, refused, remaining_events,
+};
 use crate::load::Sampler;
-use admission::{Recall, RefusalKind};
+use crate::report;
+use admission::{JournalError, Recall, RefusalKind};
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
+use model::{CallId, Class};
 use proto::v1::edge_server::Edge;
 use proto::v1::{self, watch_event};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,6 +65,7 @@ impl Edge for Service {
     type WatchStream = BoxStream<'static, Result<v1::WatchEvent, Status>>;
     type ExecuteStream = Events;
     type AttachStream = Events;
+    type LocalCallsStream = BoxStream<'static, Result<v1::LocalCall, Status>>;
 
     async fn describe(&self, _request: Request<v1::DescribeRequest>) -> Answer<v1::DescribeResponse> {
         Ok(Response::new(self.agent.describe()))
@@ -76,6 +81,7 @@ impl Edge for Service {
             sampler: Sampler::default(),
             ticks,
             changed: None,
+            waiting: None,
         };
         Ok(Response::new(stream::unfold(watch, Watch::next).boxed()))
     }
@@ -85,12 +91,21 @@ impl Edge for Service {
         let request = read_request(request.into_inner())?;
         let (call_id, skill) = (request.call_id, request.skill.clone());
         let trace_id = trace.map(|trace| trace.to_string());
-        match self.agent.runner.start(request) {
+        let seq = request.seq;
+        let runner = Arc::clone(&self.agent.runner);
+        let started =
+            if seq > 0 { blocking(move || runner.start(request)).await? } else { runner.start(request) };
+        match started {
             Ok(started) => {
                 tracing::debug!(call.id = %call_id, skill, trace = trace_id, "call accepted");
-                Ok(Response::new(events(started).boxed()))
+                Ok(Response::new(events(started, 0).boxed()))
             }
-            // Its outcome belongs to the first delivery: answering here would end the call a second time.
+            // A call of the journal may be sent again: whoever sends it gets its one outcome.
+            Err(refusal) if refusal.kind == RefusalKind::Duplicate && seq > 0 => {
+                tracing::debug!(call.id = %call_id, skill, trace = trace_id, "call was here before");
+                self.take_up(call_id, seq, 0).await
+            }
+            // The outcome of a safe one belongs to the first delivery: answering here would end the call a second time.
             Err(refusal) if refusal.kind == RefusalKind::Duplicate => {
                 Err(Status::already_exists(refusal.reason))
             }
@@ -102,44 +117,59 @@ impl Edge for Service {
     }
 
     async fn attach(&self, request: Request<v1::AttachRequest>) -> Answer<Events> {
-        let v1::AttachRequest { call_id, offset } = request.into_inner();
-        match self.agent.runner.admission().recall(read_call_id(&call_id)?) {
-            Recall::Ended(ended) if ended.result.is_some() || ended.result_bytes == 0 => {
-                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-                Ok(Response::new(remaining_events(*ended, offset).boxed()))
-            }
-            Recall::Ended(ended) => Err(Status::data_loss(format!(
-                "call {call_id} is {} and its result of {} bytes was too large to be remembered",
-                outcome(&ended).state,
-                ended.result_bytes
-            ))),
-            Recall::Running => Err(Status::failed_precondition(format!(
-                "call {call_id} is safe: it belongs to the stream that started it"
-            ))),
-            Recall::Absent => Err(Status::not_found(format!("call {call_id} is not here"))),
-        }
+        let v1::AttachRequest { call_id, offset, seq } = request.into_inner();
+        self.take_up(read_call_id(&call_id)?, seq, usize::try_from(offset).unwrap_or(usize::MAX)).await
     }
 
     async fn cancel(&self, request: Request<v1::CancelRequest>) -> Answer<v1::CancelResponse> {
-        let call_id = read_call_id(&request.get_ref().call_id)?;
-        Ok(Response::new(v1::CancelResponse { stopped: self.agent.runner.stop(call_id) }))
+        let v1::CancelRequest { call_id, seq } = request.into_inner();
+        let call_id = read_call_id(&call_id)?;
+        let runner = Arc::clone(&self.agent.runner);
+        let stopped = if seq > 0 {
+            blocking(move || runner.cancel(call_id, seq)).await?
+        } else {
+            runner.cancel(call_id, 0)
+        };
+        Ok(Response::new(v1::CancelResponse { stopped: stopped.map_err(|error| not_kept(&error))? }))
     }
 
     async fn outcome(&self, request: Request<v1::OutcomeRequest>) -> Answer<v1::OutcomeResponse> {
-        let call_id = read_call_id(&request.get_ref().call_id)?;
-        Ok(Response::new(recalled(self.agent.runner.admission().recall(call_id))))
+        let v1::OutcomeRequest { call_id, seq } = request.into_inner();
+        let recall = self.recall(read_call_id(&call_id)?, seq).await?;
+        Ok(Response::new(recalled(recall)))
     }
 
     async fn acknowledge(&self, request: Request<v1::AcknowledgeRequest>) -> Answer<v1::AcknowledgeResponse> {
         let through = request.get_ref().through;
-        self.agent
-            .keep(move |durable| durable.acknowledged_through = durable.acknowledged_through.max(through))
-            .await?;
+        let runner = Arc::clone(&self.agent.runner);
+        blocking(move || runner.admission().acknowledge(through)).await?.map_err(|error| not_kept(&error))?;
         Ok(Response::new(v1::AcknowledgeResponse {}))
     }
 
+    async fn local_calls(&self, _request: Request<v1::LocalCallsRequest>) -> Answer<Self::LocalCallsStream> {
+        let agent = Arc::clone(&self.agent);
+        let calls = blocking(move || agent.local.ended()).await?;
+        Ok(Response::new(stream::iter(calls.into_iter().map(|call| Ok(report::local_call(call)))).boxed()))
+    }
+
+    async fn forget_local(
+        &self,
+        request: Request<v1::ForgetLocalRequest>,
+    ) -> Answer<v1::ForgetLocalResponse> {
+        let calls =
+            request.get_ref().call_ids.iter().map(|id| read_call_id(id)).collect::<Result<Vec<_>, _>>()?;
+        let agent = Arc::clone(&self.agent);
+        blocking(move || agent.local.forget(&calls)).await?.map_err(|error| {
+            tracing::error!(%error, "local calls that the manager has can't be removed");
+            Status::unavailable(format!("the edge can't remove them: {error}"))
+        })?;
+        Ok(Response::new(v1::ForgetLocalResponse {}))
+    }
+
     async fn challenge(&self, _request: Request<v1::ChallengeRequest>) -> Answer<v1::ChallengeResponse> {
-        Err(Status::unimplemented("this edge checks no signed statements yet, so it gives out no nonces"))
+        let nonce = self.agent.runner.admission().nonces().issue();
+        let nonce = nonce.map_err(|error| Status::resource_exhausted(error.to_string()))?;
+        Ok(Response::new(v1::ChallengeResponse { nonce: nonce.to_vec() }))
     }
 
     async fn set_epoch(&self, request: Request<v1::SetEpochRequest>) -> Answer<v1::SetEpochResponse> {
@@ -176,6 +206,53 @@ impl Edge for Service {
     }
 }
 
+impl Service {
+    /// The output of a call that was accepted before, from `offset` bytes of its result on.
+    async fn take_up(&self, call_id: CallId, seq: u64, offset: usize) -> Answer<Events> {
+        if let Some(end) = self.agent.runner.attach(call_id) {
+            let started = Started { class: Class::Mutating, end };
+            return Ok(Response::new(events(started, offset).boxed()));
+        }
+        match self.recall(call_id, seq).await? {
+            Recall::Ended(ended) if ended.result.is_some() || ended.result_bytes == 0 => {
+                Ok(Response::new(remaining_events(*ended, offset).boxed()))
+            }
+            Recall::Ended(ended) => Err(Status::data_loss(format!(
+                "call {call_id} is {} and its result of {} bytes was too large to be remembered",
+                outcome(&ended).state,
+                ended.result_bytes
+            ))),
+            // Between being accepted and being listed.
+            Recall::Running if seq > 0 => {
+                Err(Status::unavailable(format!("call {call_id} is about to start")))
+            }
+            Recall::Running => Err(Status::failed_precondition(format!(
+                "call {call_id} is safe: it belongs to the stream that started it"
+            ))),
+            Recall::Absent => Err(Status::not_found(format!("call {call_id} is not here"))),
+        }
+    }
+
+    async fn recall(&self, call_id: CallId, seq: u64) -> Result<Recall, Status> {
+        let runner = Arc::clone(&self.agent.runner);
+        let recall = if seq > 0 {
+            blocking(move || runner.admission().recall(call_id, seq)).await?
+        } else {
+            runner.admission().recall(call_id, 0)
+        };
+        recall.map_err(|error| not_kept(&error))
+    }
+}
+
+/// What the journal couldn't keep wasn't done, and may be asked for again.
+fn not_kept(error: &JournalError) -> Status {
+    match error {
+        JournalError::Known(_) => Status::failed_precondition(error.to_string()),
+        JournalError::Full(_) => Status::resource_exhausted(error.to_string()),
+        JournalError::Unusable(_) => Status::unavailable(error.to_string()),
+    }
+}
+
 /// Runs something that waits for the disk.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -192,13 +269,19 @@ struct Watch {
     revision: u64,
     /// Told before the next sample.
     changed: Option<u64>,
+    /// Local calls that wait to be asked for; told before the next sample.
+    waiting: Option<u32>,
 }
 
 impl Watch {
     async fn next(mut self) -> Option<(Result<v1::WatchEvent, Status>, Self)> {
-        let event = match self.changed.take() {
-            Some(revision) => watch_event::Event::Described(v1::DescriptionChanged { revision }),
-            None => {
+        let event = match (self.changed.take(), self.waiting.take()) {
+            (Some(revision), waiting) => {
+                self.waiting = waiting;
+                watch_event::Event::Described(v1::DescriptionChanged { revision })
+            }
+            (None, Some(count)) => watch_event::Event::LocalCalls(v1::LocalCallsWaiting { count }),
+            (None, None) => {
                 let drained = self.link.drain.clone();
                 tokio::select! {
                     () = drained.cancelled() => return None,
@@ -207,10 +290,11 @@ impl Watch {
                 let (agent, mut sampler) = (Arc::clone(&self.agent), std::mem::take(&mut self.sampler));
                 let look = move || {
                     let sample = sampler.sample(agent.runner.host());
-                    (sample, sampler, agent.revision())
+                    (sample, sampler, agent.revision(), agent.local.waiting())
                 };
-                let (sample, sampler, revision) = blocking(look).await.ok()?;
+                let (sample, sampler, revision, waiting) = blocking(look).await.ok()?;
                 self.sampler = sampler;
+                self.waiting = u32::try_from(waiting).ok().filter(|waiting| *waiting > 0);
                 if revision != self.revision {
                     self.revision = revision;
                     self.changed = Some(revision);

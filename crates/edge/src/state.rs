@@ -14,10 +14,6 @@ pub(crate) struct Durable {
     pub(crate) epoch: u64,
     /// Mutating and dangerous calls are stopped.
     pub(crate) frozen: bool,
-    /// Every seq up to this one has been acknowledged.
-    pub(crate) acknowledged_through: u64,
-    /// The highest seq ever accepted.
-    pub(crate) highest_seq: u64,
 }
 
 /// The durable state and its file.

@@ -4,14 +4,15 @@ use crate::described::Described;
 use crate::fleet::Inner;
 use crate::hosts::Live;
 use crate::identity::{Shown, Verdict, judge, shut_reason};
+use crate::local_calls::fetch_local_calls;
 use crate::renew::{renew, renew_when_due};
-use crate::resolve::resolve_unknown;
+use crate::resolve::{acknowledge, resolve_unknown};
 use model::EdgeId;
 use proto::v1::{self, watch_event};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use storage::edges::{Contestant, EdgeState};
+use storage::edges::{Contestant, EdgeState, JournalShown};
 use tonic::{Status, Streaming};
 use tunnel::pki::CertificateFacts;
 use tunnel::{ConnectionHandle, EdgeClient, EdgeStream};
@@ -107,17 +108,25 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
         .ok_or_else(|| NotUp::Refused("this manager doesn't know this edge: enrol it again".to_owned(), 0))?;
     let _judging = judging.lock().await;
     let mut client = arrival.client.clone();
+    let edges = inner.parts.storage.edges();
+    // Before it is asked: what it confirms while it answers may not be in the answer.
+    let confirmed = edges
+        .find(edge)
+        .await?
+        .map(|record| JournalShown { through: record.acknowledged_through, highest: record.confirmed_seq });
     // Only now: the connection that was judged before may have got a new epoch.
     let said = client.describe(v1::DescribeRequest {}).await?.into_inner();
-    let Some(record) = inner.parts.storage.edges().find(edge).await? else {
+    let (Some(record), Some(confirmed)) = (edges.find(edge).await?, confirmed) else {
         return Err(NotUp::Refused("this manager doesn't know this edge: enrol it again".to_owned(), 0));
     };
+    let journal = journal_of(&said)?;
     let other = inner.hosts.live(edge).filter(|live| live.instance_id != said.instance_id);
     let other_answers = match &other {
         Some(live) => answers(live).await,
         None => false,
     };
-    let shown = Shown { instance_id: &said.instance_id, epoch: said.epoch, other_answers };
+    let shown =
+        Shown { instance_id: &said.instance_id, epoch: said.epoch, other_answers, journal, confirmed };
     let (next_epoch, chosen) = match judge(&record, &shown) {
         Verdict::Welcome { next_epoch, manager_restored, chosen } => {
             if manager_restored {
@@ -128,7 +137,11 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
         Verdict::Shut(reason) => return Err(NotUp::Refused(reason, 0)),
         Verdict::Clone(reason) => return Err(quarantine(inner, arrival, &said, &record, reason).await?),
     };
-    let edges = inner.parts.storage.edges();
+    if let Some(journal) = journal
+        && let Some(before) = edges.journal_shown(edge, journal, chosen).await?
+    {
+        tracing::warn!(edge.id = %edge, from = before, to = journal.highest.max(journal.through), "the edge has journaled more calls than this manager has counted: was this manager restored from a backup? The counter is raised");
+    }
     edges.offer_epoch(edge, said.epoch, next_epoch).await?;
     client.set_epoch(v1::SetEpochRequest { epoch: next_epoch }).await?;
     edges.confirm_epoch(edge, next_epoch).await?;
@@ -144,6 +157,19 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
     let open = Open::new(inner, edge);
     let generation = put_in_place(inner, arrival, Described::from(said)).await?;
     Ok(Up { generation, watch, _open: open })
+}
+
+/// A number that no counter comes to; an edge that shows it has lost its mind.
+const MAX_SEQ: u64 = 1 << 53;
+
+/// What an edge says of its journal; `None` if it can't read it.
+fn journal_of(said: &v1::DescribeResponse) -> Result<Option<JournalShown>, NotUp> {
+    let shown = JournalShown { through: said.acknowledged_through, highest: said.highest_seq };
+    if shown.through.max(shown.highest) > MAX_SEQ {
+        let reason = format!("its journal claims to have come to call {}", shown.highest.max(shown.through));
+        return Err(NotUp::Refused(reason, 0));
+    }
+    Ok((!said.journal_damaged).then_some(shown))
 }
 
 /// Waits until few enough others are being brought up; who comes when too many wait is sent away for a while.
@@ -283,7 +309,11 @@ async fn put_in_place(inner: &Arc<Inner>, arrival: &Arrival, said: Described) ->
 async fn stay(inner: &Arc<Inner>, arrival: &Arrival, up: Up<'_>) {
     let edge = arrival.edge;
     let Up { generation, watch, _open } = up;
-    let resolving = resolve_unknown(inner, edge, &arrival.client);
+    let resolving = async {
+        resolve_unknown(inner, edge, &arrival.client).await;
+        acknowledge(inner, edge).await;
+        fetch_local_calls(inner, edge, &arrival.client).await;
+    };
     let renewing = renew_when_due(inner, edge, &arrival.client, arrival.facts.as_ref());
     let watching = follow(inner, arrival, generation, watch);
     let side = async { tokio::join!(resolving, renewing, watching) };
@@ -327,7 +357,12 @@ impl Drop for Open<'_> {
 }
 
 /// Follows what the edge tells while it is connected.
-async fn follow(inner: &Inner, arrival: &Arrival, generation: u64, mut watch: Streaming<v1::WatchEvent>) {
+async fn follow(
+    inner: &Arc<Inner>,
+    arrival: &Arrival,
+    generation: u64,
+    mut watch: Streaming<v1::WatchEvent>,
+) {
     let edge = arrival.edge;
     // An error ends the watch as the end of the connection does.
     while let Ok(Some(v1::WatchEvent { event: Some(event) })) = watch.message().await {
@@ -340,6 +375,7 @@ async fn follow(inner: &Inner, arrival: &Arrival, generation: u64, mut watch: St
                 });
                 inner.changed(edge);
             }
+            watch_event::Event::LocalCalls(_) => fetch_local_calls(inner, edge, &arrival.client).await,
             watch_event::Event::Described(_) => {
                 let mut client = arrival.client.clone();
                 let Ok(said) = client.describe(v1::DescribeRequest {}).await else { return };

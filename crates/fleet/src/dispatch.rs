@@ -14,7 +14,7 @@ use proto::v1::{self, ExecuteEvent, ExecuteRequest, execute_event};
 use skill::SkillErrorKind;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Status, Streaming};
 use tracing::Instrument as _;
 use tunnel::trace::inject;
 
@@ -40,6 +40,9 @@ impl Fleet {
             Ok(live) => live,
             Err(reason) => return failed(SkillErrorKind::Failed, reason),
         };
+        if let Some(seq) = call.seq() {
+            return crate::journaled::dispatch(self.inner(), call, seq, edge, live, cancel).await;
+        }
         let request = request_of(call, self.inner().now());
         let limit = Duration::from_millis(u64::from(request.get_ref().deadline_ms)) + GRACE;
         let run = tokio::time::timeout(limit, run(self.inner(), edge, live, request, call.call_id()));
@@ -77,21 +80,30 @@ fn reachable(host: &Host) -> Result<Live, String> {
     }
 }
 
-fn request_of(call: &AdmittedCall, now: model::Timestamp) -> Request<ExecuteRequest> {
+pub(crate) fn request_of(call: &AdmittedCall, now: model::Timestamp) -> Request<ExecuteRequest> {
     let left = (call.deadline() - now).to_std().unwrap_or_default().max(Duration::from_millis(1));
     let mut request = Request::new(ExecuteRequest {
         call_id: call.call_id().to_string(),
-        seq: 0,
+        seq: call.seq().unwrap_or(0),
         skill: call.key().to_owned(),
         args_json: call.args().to_string(),
         class: call.class().to_string(),
         definition_hash: call.capability().hash().to_owned(),
         deadline_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
-        evidence: Some(v1::Evidence { kind: Some(v1::evidence::Kind::None(v1::NoEvidence {})) }),
+        evidence: Some(v1::Evidence { kind: Some(evidence_of(call)) }),
         origin: call.origin().to_string(),
     });
     inject(request.metadata_mut(), &trace_parent(call.call_id()));
     request
+}
+
+fn evidence_of(call: &AdmittedCall) -> v1::evidence::Kind {
+    match call.approval() {
+        Some(approval) => {
+            v1::evidence::Kind::ManagerApproval(v1::ManagerApproval { approval_id: approval.to_owned() })
+        }
+        None => v1::evidence::Kind::None(v1::NoEvidence {}),
+    }
 }
 
 /// Runs the call on the host, over another connection if the first was being replaced just then.
@@ -120,7 +132,7 @@ async fn run(
     settle(inner, edge, &live, call_id, &status).await
 }
 
-fn copy_of(request: &Request<ExecuteRequest>) -> Request<ExecuteRequest> {
+pub(crate) fn copy_of(request: &Request<ExecuteRequest>) -> Request<ExecuteRequest> {
     let mut copy = Request::new(request.get_ref().clone());
     *copy.metadata_mut() = request.metadata().clone();
     copy
@@ -129,13 +141,36 @@ fn copy_of(request: &Request<ExecuteRequest>) -> Request<ExecuteRequest> {
 /// Reads the call's events to the end, into a spool that never grows beyond its cap.
 async fn collect(inner: &Inner, live: &Live, request: Request<ExecuteRequest>) -> Result<Dispatched, Status> {
     let mut client = live.client.clone();
-    let mut events = client.execute(request).await?.into_inner();
+    let events = client.execute(request).await?.into_inner();
+    let heard = |heard: Heard<'_>| {
+        if let Heard::Outcome(outcome) = heard {
+            note_execution(outcome, inner.now());
+        }
+    };
+    read_events(events, heard).await
+}
+
+/// What is told of a call while its events are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Heard<'a> {
+    /// The edge has let it through.
+    Accepted,
+    /// It has ended.
+    Outcome(&'a v1::CallOutcome),
+}
+
+/// Reads a call's events to the end, into a spool that never grows beyond its cap. `heard` is told of its milestones.
+pub(crate) async fn read_events(
+    mut events: Streaming<ExecuteEvent>,
+    mut heard: impl FnMut(Heard<'_>),
+) -> Result<Dispatched, Status> {
     let mut spool: Vec<u8> = Vec::new();
     let mut edge_class = None;
     while let Some(ExecuteEvent { event }) = events.message().await? {
         match event {
-            Some(execute_event::Event::Accepted(accepted)) => {
-                edge_class = accepted.class.parse::<Class>().ok()
+            Some(execute_event::Event::Accepted(told)) => {
+                edge_class = told.class.parse::<Class>().ok();
+                heard(Heard::Accepted);
             }
             Some(execute_event::Event::ResultChunk(chunk)) => {
                 if spool.len() + chunk.len() > MAX_SPOOL_BYTES {
@@ -145,7 +180,7 @@ async fn collect(inner: &Inner, live: &Live, request: Request<ExecuteRequest>) -
                 spool.extend_from_slice(&chunk);
             }
             Some(execute_event::Event::Outcome(outcome)) => {
-                note_execution(&outcome, inner.now());
+                heard(Heard::Outcome(&outcome));
                 return Ok(Dispatched { edge_class, ..dispatched(outcome, spool.into()) });
             }
             // A newer edge may tell things that this manager doesn't know.
@@ -202,18 +237,18 @@ async fn settle(inner: &Inner, edge: EdgeId, live: &Live, call_id: CallId, statu
         );
     }
     if live.handle.is_open()
-        && let Some(found) = ask_outcome(&live.client, call_id).await
+        && let Some(found) = ask_outcome(&live.client, call_id, 0).await
     {
-        return found;
+        return found.ended(inner, edge, 0);
     }
     inner.hosts.change(edge, |host| host.lost.push(call_id));
     // It may be back already, and then nobody would ask until its next connection.
     let newer = inner.hosts.live(edge).filter(|newer| newer.generation != live.generation);
     if let Some(newer) = newer
-        && let Some(found) = ask_outcome(&newer.client, call_id).await
+        && let Some(found) = ask_outcome(&newer.client, call_id, 0).await
     {
         inner.hosts.change(edge, |host| host.lost.retain(|lost| *lost != call_id));
-        return found;
+        return found.ended(inner, edge, 0);
     }
     tracing::warn!(edge.id = %edge, call.id = %call_id, reason = status.message(), "the connection was lost during a call");
     without_result(
@@ -227,7 +262,7 @@ pub(crate) fn failed(kind: SkillErrorKind, error: String) -> Dispatched {
     without_result(CallState::Failed, kind, error)
 }
 
-fn without_result(state: CallState, kind: SkillErrorKind, error: String) -> Dispatched {
+pub(crate) fn without_result(state: CallState, kind: SkillErrorKind, error: String) -> Dispatched {
     Dispatched {
         state,
         result: None,

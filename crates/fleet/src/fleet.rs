@@ -153,6 +153,8 @@ impl Fleet {
             accepting.close_all();
         });
         tokio::spawn(note_seen(Arc::clone(&inner)));
+        let changes = inner.parts.storage.call_changes();
+        tokio::spawn(crate::resolve::follow_calls(Arc::clone(&inner), changes));
         Ok(Self { inner, _stop: Arc::new(stop.drop_guard()) })
     }
 

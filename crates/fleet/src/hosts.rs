@@ -22,6 +22,8 @@ pub(crate) struct Host {
     pub(crate) lost: Vec<CallId>,
     /// Held while a connection of this edge is being judged, so that two are judged one after the other.
     pub(crate) judging: Arc<tokio::sync::Mutex<()>>,
+    /// Held while it is told which of its calls are final.
+    pub(crate) acknowledging: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A connection that is fully up.
@@ -52,6 +54,7 @@ impl Host {
             problem: None,
             lost: Vec::new(),
             judging: Arc::default(),
+            acknowledging: Arc::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the one that connects is the edge that it says to be, or a copy. Pure: facts in, verdict out.
 
-use storage::edges::{EdgeRecord, EdgeState};
+use storage::edges::{EdgeRecord, EdgeState, JournalShown};
 
 /// What a connecting edge shows, beyond its certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub(crate) struct Shown<'a> {
     pub(crate) epoch: u64,
     /// Another instance is connected under the same id, and it answered just now.
     pub(crate) other_answers: bool,
+    /// What its journal says; `None` if that can't be read there.
+    pub(crate) journal: Option<JournalShown>,
+    /// What it had confirmed of its journal before it was asked.
+    pub(crate) confirmed: JournalShown,
 }
 
 /// What to do with it.
@@ -57,6 +61,15 @@ pub(crate) fn judge(record: &EdgeRecord, shown: &Shown<'_>) -> Verdict {
                 .to_owned(),
         );
     }
+    if let Some(JournalShown { through, highest }) = shown.journal
+        && (through < shown.confirmed.through || highest < shown.confirmed.highest)
+    {
+        return Verdict::Clone(format!(
+            "its journal has come to call {highest} and is acknowledged up to {through}, but this edge had confirmed {} \
+             and {}: it was restored from a snapshot, or its journal was moved away",
+            shown.confirmed.highest, shown.confirmed.through
+        ));
+    }
     let known = shown.epoch == record.epoch || Some(shown.epoch) == record.epoch_offered;
     if known || shown.epoch > newest {
         return Verdict::Welcome { next_epoch, manager_restored: !known, chosen: false };
@@ -85,6 +98,14 @@ mod tests {
     use super::*;
     use model::{Clock, EdgeId, SystemClock};
 
+    const NOTHING: Shown<'static> = Shown {
+        instance_id: "",
+        epoch: 0,
+        other_answers: false,
+        journal: None,
+        confirmed: JournalShown { through: 0, highest: 0 },
+    };
+
     fn record(epoch: u64, offered: Option<u64>) -> EdgeRecord {
         EdgeRecord {
             id: EdgeId(1),
@@ -99,6 +120,9 @@ mod tests {
             epoch,
             epoch_offered: offered,
             last_seq: 0,
+            acknowledged_through: 0,
+            confirmed_seq: 0,
+            lost_through: 0,
             instance_id: Some("a".to_owned()),
             description: None,
             address: None,
@@ -109,7 +133,7 @@ mod tests {
     }
 
     fn shows(epoch: u64) -> Shown<'static> {
-        Shown { instance_id: "a", epoch, other_answers: false }
+        Shown { instance_id: "a", epoch, other_answers: false, ..NOTHING }
     }
 
     fn is_welcome(verdict: &Verdict) -> bool {
@@ -159,5 +183,28 @@ mod tests {
         };
         let Verdict::Shut(reason) = judge(&revoked, &shows(5)) else { panic!() };
         assert!(reason.contains("stolen"));
+    }
+
+    #[test]
+    fn a_journal_behind_what_was_confirmed_is_an_older_copy() {
+        let confirmed = JournalShown { through: 4, highest: 9 };
+        for (through, highest, welcome) in
+            [(4, 9, true), (5, 12, true), (3, 9, false), (4, 8, false), (0, 0, false)]
+        {
+            let journal = Some(JournalShown { through, highest });
+            let shown = Shown { instance_id: "a", epoch: 5, journal, confirmed, ..NOTHING };
+            let verdict = judge(&record(5, None), &shown);
+            assert_eq!(
+                matches!(verdict, Verdict::Welcome { .. }),
+                welcome,
+                "{through} {highest}: {verdict:?}"
+            );
+            // Whoever was chosen counts as it is.
+            let chosen = EdgeRecord { keep_instance: Some("a".to_owned()), ..record(5, None) };
+            assert!(matches!(judge(&chosen, &shown), Verdict::Welcome { .. }));
+        }
+        // What can't be read is no older copy.
+        let shown = Shown { instance_id: "a", epoch: 5, confirmed, ..NOTHING };
+        assert!(matches!(judge(&record(5, None), &shown), Verdict::Welcome { .. }));
     }
 }

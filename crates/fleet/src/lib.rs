@@ -15,6 +15,8 @@ mod error;
 mod fleet;
 mod hosts;
 mod identity;
+mod journaled;
+mod local_calls;
 mod renew;
 mod resolve;
 mod token;

@@ -17,6 +17,8 @@ pub struct AdmittedCall {
     class: Class,
     deadline: Timestamp,
     timeout: Duration,
+    seq: Option<u64>,
+    approval: Option<String>,
     _permit: Permit,
 }
 
@@ -29,7 +31,12 @@ impl AdmittedCall {
         timeout: Duration,
         permit: Permit,
     ) -> Self {
-        Self { request, capability, class, deadline, timeout, _permit: permit }
+        Self { request, capability, class, deadline, timeout, seq: None, approval: None, _permit: permit }
+    }
+
+    /// Adds what a call that isn't safe has: its number on its host, and the approval that lets it run.
+    pub(crate) fn with_approval(self, seq: Option<u64>, approval: Option<String>) -> Self {
+        Self { seq, approval, ..self }
     }
 
     /// Its id.
@@ -70,6 +77,16 @@ impl AdmittedCall {
     /// How long it may take.
     pub fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// Its number among the dispatches to its host that aren't safe; `None` for a safe call.
+    pub fn seq(&self) -> Option<u64> {
+        self.seq
+    }
+
+    /// The id of the approval that lets it run; `None` where it needs none.
+    pub fn approval(&self) -> Option<&str> {
+        self.approval.as_deref()
     }
 
     /// The entry point.

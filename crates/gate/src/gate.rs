@@ -105,7 +105,7 @@ impl Gate {
     ///
     /// Fails if the answer can't be put on record, the id was used before, or the turn has another worker.
     pub async fn admit(&self, request: CallRequest) -> Result<Admission, GateError> {
-        self.decide_on(request, None).await
+        self.decide_on(request, None, None).await
     }
 
     /// Puts a call on record that its asker won't have made, for this reason: as `refused`, whatever else could be
@@ -116,18 +116,34 @@ impl Gate {
     /// Fails if it can't be put on record, the id was used before, or the turn has another worker.
     pub async fn refuse(&self, request: CallRequest, reason: String) -> Result<Rejection, GateError> {
         let call_id = request.call_id;
-        Ok(match self.decide_on(request, Some(reason.clone())).await? {
+        Ok(match self.decide_on(request, Some(reason.clone()), None).await? {
             Admission::Rejected(rejection) => rejection,
             // Never: a given reason refuses.
             Admission::Admitted(_) => Rejection { call_id, state: CallState::Refused, reason, schema: None },
         })
     }
 
-    /// Decides; `refusal` is a reason that is there before anything is looked at.
+    /// As [`Gate::admit`], as if a person had approved whatever needs an approval. For tests of what comes after the
+    /// gate; no shipped program is built with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gate::admit`].
+    #[cfg(feature = "testing")]
+    pub async fn admit_as_approved(
+        &self,
+        request: CallRequest,
+        approval: &str,
+    ) -> Result<Admission, GateError> {
+        self.decide_on(request, None, Some(approval.to_owned())).await
+    }
+
+    /// Decides; `refusal` is a reason that is there before anything is looked at, `approval` what a person decided.
     async fn decide_on(
         &self,
         mut request: CallRequest,
         refusal: Option<String>,
+        approval: Option<String>,
     ) -> Result<Admission, GateError> {
         let call = request.call_id;
         let catalogue = self.catalogue.load_full();
@@ -138,9 +154,14 @@ impl Gate {
             probes: &self.probes,
         };
         let Review { class, definition_hash, edge_name, outcome } = reviewer.review(&mut request);
-        let outcome = match refusal {
-            Some(reason) => Outcome::Refuse { policy: PolicyDecision::Deny, reason },
-            None => outcome,
+        let outcome = match (refusal, outcome, &approval) {
+            (Some(reason), _, _) => Outcome::Refuse { policy: PolicyDecision::Deny, reason },
+            (None, Outcome::Refuse { policy: PolicyDecision::Supervised, reason }, Some(_)) => catalogue
+                .get(request.scope, &request.key)
+                .map_or(Outcome::Refuse { policy: PolicyDecision::Supervised, reason }, |known| {
+                    Outcome::Run(Arc::clone(known))
+                }),
+            (None, outcome, _) => outcome,
         };
         let now = self.storage.now();
         let timeout = request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout);
@@ -172,12 +193,14 @@ impl Gate {
             deadline: (verdict.state == CallState::Running).then_some(deadline),
         };
         let lease = request.turn.map(|turn| TurnLease { turn: turn.id, epoch: turn.epoch });
-        self.storage.calls().create(row, lease).await.map_err(|source| GateError::Record { call, source })?;
+        let created = self.storage.calls().create(row, lease).await;
+        let seq = created.map_err(|source| GateError::Record { call, source })?;
 
         match (outcome, permit) {
-            (Outcome::Run(capability), Some(permit)) => Ok(Admission::Admitted(Box::new(AdmittedCall::new(
-                request, capability, class, deadline, timeout, permit,
-            )))),
+            (Outcome::Run(capability), Some(permit)) => {
+                let admitted = AdmittedCall::new(request, capability, class, deadline, timeout, permit);
+                Ok(Admission::Admitted(Box::new(admitted.with_approval(seq, approval))))
+            }
             (outcome, _) => {
                 let schema = if let Outcome::Invalid { schema, .. } = outcome { schema } else { None };
                 let reason = verdict.reason.unwrap_or_default();

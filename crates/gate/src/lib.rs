@@ -29,6 +29,6 @@ pub use limits::CallLimits;
 pub use packs::{PackBook, PackFacts, PackProblem};
 pub use places::ProbeRules;
 pub use policy::{Policy, PolicyProblem, RawToolPolicy, ToolPolicy};
-pub use record::{FinishedCall, Recorded, Recorder};
+pub use record::{FinishedCall, LocalCall, Recorded, Recorder};
 pub use redact::{PatternError, RedactedStream, Redactor};
 pub use request::{CallRequest, EdgeIdProblem, Narrowing, Principal, Taint, TurnRef, take_edge_id};

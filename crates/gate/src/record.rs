@@ -2,12 +2,12 @@
 
 use crate::{GateError, Redactor};
 use bytes::Bytes;
-use model::{CallId, CallState};
+use model::{CallId, CallState, Class, EdgeId, Origin, PolicyDecision, Scope, Timestamp, UserId};
 use serde_json::Value;
 use skill::SkillErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::calls::{CallEnd, Settled};
+use storage::calls::{CallEnd, LocalEnd, NewCall, Settled};
 use storage::{Actor, Storage};
 
 /// Results beyond this size are redacted on a thread of their own.
@@ -50,6 +50,29 @@ impl FinishedCall {
     }
 }
 
+/// A call that root made on a host without the manager, as that host tells it. Nothing is redacted yet.
+#[derive(Clone, Debug)]
+pub struct LocalCall {
+    /// Its id, made by the host.
+    pub call_id: CallId,
+    /// The host.
+    pub edge: EdgeId,
+    /// The host's name.
+    pub edge_name: Option<String>,
+    /// Key of the skill.
+    pub skill: String,
+    /// Its class there.
+    pub class: Class,
+    /// The arguments.
+    pub args: Value,
+    /// Hash of the skill's definition there.
+    pub definition_hash: String,
+    /// When it began, by the host's clock.
+    pub started_at: Timestamp,
+    /// How it ended.
+    pub finished: FinishedCall,
+}
+
 /// What is on record after an attempt to end a call.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -84,6 +107,26 @@ impl Recorder {
     ///
     /// Fails if there is no such call or the database fails.
     pub async fn finish(&self, call: CallId, finished: FinishedCall) -> Result<Recorded, GateError> {
+        let (end, result) = self.end_of(finished).await;
+        let (state, error) = (end.state, end.error.clone());
+        let result_bytes = end.result.as_ref().map_or(0, |text| text.len() as u64);
+        let settled = self
+            .storage
+            .calls()
+            .finish(call, end)
+            .await
+            .map_err(|source| GateError::Finish { call, source })?;
+        Ok(match settled {
+            Settled::Done => Recorded { settled, state, result, result_bytes, error },
+            // What this attempt brought isn't on record, so it is not told either.
+            Settled::Before(before) => {
+                Recorded { settled, state: before, result: None, result_bytes: 0, error: None }
+            }
+        })
+    }
+
+    /// An end in the form in which it is kept, and the result in it.
+    async fn end_of(&self, finished: FinishedCall) -> (CallEnd, Option<Value>) {
         let mut end = CallEnd {
             state: finished.state,
             result: None,
@@ -107,21 +150,42 @@ impl Recorder {
                 }
             }
         }
-        let (state, error) = (end.state, end.error.clone());
-        let result_bytes = end.result.as_ref().map_or(0, |text| text.len() as u64);
-        let settled = self
-            .storage
-            .calls()
-            .finish(call, end)
-            .await
-            .map_err(|source| GateError::Finish { call, source })?;
-        Ok(match settled {
-            Settled::Done => Recorded { settled, state, result, result_bytes, error },
-            // What this attempt brought isn't on record, so it is not told either.
-            Settled::Before(before) => {
-                Recorded { settled, state: before, result: None, result_bytes: 0, error: None }
-            }
-        })
+        (end, result)
+    }
+
+    /// Puts a local call on record, once: false if it was there before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the id is another call's, or the database fails.
+    pub async fn record_local(&self, call: LocalCall) -> Result<bool, GateError> {
+        let id = call.call_id;
+        let new = NewCall {
+            id,
+            session: None,
+            turn: None,
+            parent: None,
+            tool: self.redactor.redact(&call.skill).chars().take(200).collect(),
+            class: call.class,
+            scope: Scope::Host,
+            args_redacted: self.redactor.redact_value(&call.args),
+            args_exact: call.args,
+            definition_hash: call.definition_hash,
+            state: CallState::Running,
+            error: None,
+            edge: Some(call.edge),
+            edge_name: call.edge_name,
+            caller: UserId::SYSTEM,
+            caller_role: "root".to_owned(),
+            on_behalf_of: None,
+            origin: Origin::Local,
+            policy: PolicyDecision::Allow,
+            deadline: None,
+        };
+        let (end, _) = self.end_of(call.finished).await;
+        let local = LocalEnd { started_at: call.started_at, end };
+        let recorded = self.storage.calls().record_local(new, local).await;
+        recorded.map_err(|source| GateError::Record { call: id, source })
     }
 
     async fn redacted(&self, bytes: Bytes) -> Result<(Value, String), String> {

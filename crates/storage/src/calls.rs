@@ -1,13 +1,16 @@
 //! `chat_tool_calls`: one row per call from any entry point, the projection of the audit chain. Every change of a row
 //! and its audit entry are one job, so neither is there without the other.
 
+mod local;
 mod query;
 mod row;
 
+pub use local::LocalEnd;
 pub use query::{CallCursor, CallFilter, DensityBucket};
 pub use row::CallRow;
 
 use crate::audit::{self, Actor, AuditEntry};
+use crate::edges::allocate_seq;
 use crate::{Conn, MasterKey, Storage, StorageError, artifacts, micros};
 use model::canonical;
 use model::{
@@ -138,6 +141,8 @@ pub struct CallChange {
     pub state: CallState,
     /// The person behind it.
     pub person: UserId,
+    /// The host in whose journal it is, if it isn't safe.
+    pub journaled_on: Option<EdgeId>,
 }
 
 impl Storage {
@@ -157,20 +162,22 @@ impl Storage {
 pub struct Calls<'s>(&'s Storage);
 
 impl Calls<'_> {
-    /// Writes the row of a new call and its audit entry. When this returns, both are durable.
+    /// Writes the row of a new call and its audit entry. When this returns, both are durable. A call on a host that may
+    /// run and isn't safe gets its number there in the same transaction.
     ///
     /// # Errors
     ///
     /// Fails with a conflict if the id is taken or the turn has another worker, else only if the database does.
-    pub async fn create(&self, call: NewCall, lease: Option<TurnLease>) -> Result<(), StorageError> {
+    pub async fn create(&self, call: NewCall, lease: Option<TurnLease>) -> Result<Option<u64>, StorageError> {
         let (now, keys) = (self.0.now(), self.0.keys().clone());
         let person = call.on_behalf_of.unwrap_or(call.caller);
-        let change = CallChange { call_id: call.id, state: call.state, person };
-        self.0
+        let (call_id, state, edge) = (call.id, call.state, call.edge);
+        let seq = self
+            .0
             .write(move |conn| Box::pin(async move { create(conn, &keys, now, &call, lease).await }))
             .await?;
-        self.tell(change);
-        Ok(())
+        self.tell(CallChange { call_id, state, person, journaled_on: edge.filter(|_| seq.is_some()) });
+        Ok(seq)
     }
 
     /// Ends a call: of any number of attempts one wins, and only its result is kept.
@@ -180,12 +187,36 @@ impl Calls<'_> {
     /// Fails if there is no such call, `end.state` doesn't end calls, or the database fails.
     pub async fn finish(&self, id: CallId, end: CallEnd) -> Result<Settled, StorageError> {
         let (now, state) = (self.0.now(), end.state);
-        let (settled, person) =
+        let (settled, person, journaled_on) =
             self.0.write(move |conn| Box::pin(async move { finish(conn, now, id, &end).await })).await?;
         if settled == Settled::Done {
-            self.tell(CallChange { call_id: id, state, person });
+            self.tell(CallChange { call_id: id, state, person, journaled_on });
         }
         Ok(settled)
+    }
+
+    /// Notes that somebody wants a call stopped whose host may not hear of it now.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if the database does.
+    pub async fn request_cancel(&self, id: CallId) -> Result<(), StorageError> {
+        let now = micros(self.0.now());
+        self.0
+            .write(move |conn| {
+                Box::pin(async move {
+                    sqlx::query(
+                        "UPDATE chat_tool_calls SET cancel_requested_at = COALESCE(cancel_requested_at, $1)
+                         WHERE id = $2 AND status IN ('running', 'unknown')",
+                    )
+                    .bind(now)
+                    .bind(id.0)
+                    .execute(conn)
+                    .await?;
+                    Ok(())
+                })
+            })
+            .await
     }
 
     fn tell(&self, change: CallChange) {
@@ -233,7 +264,7 @@ async fn create(
     now: Timestamp,
     call: &NewCall,
     lease: Option<TurnLease>,
-) -> Result<(), StorageError> {
+) -> Result<Option<u64>, StorageError> {
     if let Some(lease) = lease {
         let epoch: Option<i64> =
             sqlx::query_scalar("SELECT epoch FROM turns WHERE id = $1 AND state = 'running'")
@@ -251,13 +282,24 @@ async fn create(
         Some(keys.seal(&call.id.to_string(), ARGS_PURPOSE, call.args_exact.to_string().as_bytes())?)
     };
     let started = (call.state == CallState::Running).then(|| micros(now));
+    let seq = match call.edge {
+        // A local call was numbered by nobody.
+        Some(edge)
+            if call.state == CallState::Running
+                && call.class > Class::Safe
+                && call.origin != Origin::Local =>
+        {
+            Some(allocate_seq(conn, edge).await?)
+        }
+        _ => None,
+    };
     let inserted = sqlx::query(
         "INSERT INTO chat_tool_calls (id, session_id, turn_id, parent_call_id, tool_name, class, scope, args_json,
              args_sealed, args_digest, definition_hash, status, error, device_id, device_name, created_at, started_at,
              deadline_at, finished_at, caller_user_id, caller_role, on_behalf_of, origin, policy_decision, token_id,
-             token_name)
+             token_name, device_seq)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24, $25, $26)",
+             $23, $24, $25, $26, $27)",
     )
     .bind(call.id.0)
     .bind(call.session.map(|id| id.0))
@@ -285,6 +327,7 @@ async fn create(
     .bind(call.policy.as_str())
     .bind(call.token.as_ref().map(|token| token.id))
     .bind(call.token.as_ref().map(|token| token.name.as_str()))
+    .bind(seq.map(u64::cast_signed))
     .execute(&mut *conn)
     .await;
     match inserted.map_err(StorageError::from) {
@@ -294,11 +337,11 @@ async fn create(
         }
         Err(error) => return Err(error),
     }
-    audit::append(conn, now, received_entry(call, &digest)).await?;
-    Ok(())
+    audit::append(conn, now, received_entry(call, &digest, seq)).await?;
+    Ok(seq)
 }
 
-fn received_entry(call: &NewCall, digest: &str) -> AuditEntry {
+fn received_entry(call: &NewCall, digest: &str, seq: Option<u64>) -> AuditEntry {
     let kind = match call.state {
         CallState::Invalid => "call.invalid",
         CallState::Refused => "call.refused",
@@ -320,7 +363,7 @@ fn received_entry(call: &NewCall, digest: &str) -> AuditEntry {
         "definition_hash": call.definition_hash, "device_id": call.edge, "session_id": call.session,
         "turn_id": call.turn, "parent_call_id": call.parent, "caller_user_id": call.caller,
         "caller_role": call.caller_role, "on_behalf_of": call.on_behalf_of, "origin": call.origin,
-        "policy_decision": call.policy, "error": call.error,
+        "policy_decision": call.policy, "error": call.error, "device_seq": seq,
         "token_id": call.token.as_ref().map(|token| token.id),
         "token_name": call.token.as_ref().map(|token| &token.name),
     });
@@ -336,20 +379,22 @@ async fn finish(
     now: Timestamp,
     id: CallId,
     end: &CallEnd,
-) -> Result<(Settled, UserId), StorageError> {
+) -> Result<(Settled, UserId, Option<EdgeId>), StorageError> {
     if !end.state.is_final() && end.state != CallState::Unknown {
         return Err(StorageError::conflict(format!("a call can't end as `{}`", end.state)));
     }
-    let before: Option<(String, i64)> = sqlx::query_as(
-        "SELECT status, COALESCE(on_behalf_of, caller_user_id) FROM chat_tool_calls WHERE id = $1",
+    let before: Option<(String, i64, Option<i64>)> = sqlx::query_as(
+        "SELECT status, COALESCE(on_behalf_of, caller_user_id), CASE WHEN device_seq IS NULL THEN NULL ELSE device_id END
+         FROM chat_tool_calls WHERE id = $1",
     )
     .bind(id.0)
     .fetch_optional(&mut *conn)
     .await?;
-    let (before, person) = before.ok_or_else(|| StorageError::not_found(format!("call {id}")))?;
+    let (before, person, journaled_on) =
+        before.ok_or_else(|| StorageError::not_found(format!("call {id}")))?;
     let before: CallState = before.parse().map_err(|_| StorageError::corrupt("the state of a call"))?;
     if !before.may_become(end.state) {
-        return Ok((Settled::Before(before), UserId(person)));
+        return Ok((Settled::Before(before), UserId(person), journaled_on.map(EdgeId)));
     }
     let (inline, artifact) = match &end.result {
         None => (None, None),
@@ -362,7 +407,7 @@ async fn finish(
     };
     update_end(conn, now, id, before, end, inline, artifact).await?;
     audit::append(conn, now, ended_entry(id, before, end)).await?;
-    Ok((Settled::Done, UserId(person)))
+    Ok((Settled::Done, UserId(person), journaled_on.map(EdgeId)))
 }
 
 async fn update_end(

@@ -3,10 +3,13 @@
 mod certificates;
 mod enrollment;
 mod identity;
+mod journal;
 
 pub use certificates::CertificateRecord;
 pub use enrollment::{EnrollmentToken, NewEnrollmentToken, TokenState};
-pub use identity::{Contestant, allocate_seq};
+pub use identity::Contestant;
+pub use journal::JournalShown;
+pub(crate) use journal::allocate_seq;
 
 use crate::audit::{self, Actor, AuditEntry};
 use crate::{Conn, Storage, StorageError, from_micros, micros};
@@ -81,6 +84,12 @@ pub struct EdgeRecord {
     pub epoch_offered: Option<u64>,
     /// The highest number that a dispatch to it has got.
     pub last_seq: u64,
+    /// Up to which number it has confirmed to have forgotten its calls, because they are final here.
+    pub acknowledged_through: u64,
+    /// The highest number that it has said to have accepted.
+    pub confirmed_seq: u64,
+    /// Calls up to this number may have run without it knowing: its journal was replaced by an older one.
+    pub lost_through: u64,
     /// Its process, when it last connected.
     pub instance_id: Option<String>,
     /// What it last said of itself, in the form that the fleet chose.
@@ -109,6 +118,9 @@ struct EdgeRow {
     epoch: i64,
     epoch_offered: Option<i64>,
     last_seq: i64,
+    acknowledged_through: i64,
+    confirmed_seq: i64,
+    lost_through: i64,
     instance_id: Option<String>,
     description: Option<String>,
     address: Option<String>,
@@ -132,6 +144,9 @@ impl EdgeRow {
             epoch: self.epoch.cast_unsigned(),
             epoch_offered: self.epoch_offered.map(i64::cast_unsigned),
             last_seq: self.last_seq.cast_unsigned(),
+            acknowledged_through: self.acknowledged_through.cast_unsigned(),
+            confirmed_seq: self.confirmed_seq.cast_unsigned(),
+            lost_through: self.lost_through.cast_unsigned(),
             instance_id: self.instance_id,
             description: self
                 .description

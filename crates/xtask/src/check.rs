@@ -59,6 +59,8 @@ pub struct Dependency {
     pub kind: Option<String>,
     /// Set for the workspace's own.
     pub path: Option<String>,
+    /// The features that are asked for.
+    pub features: Vec<String>,
 }
 
 impl Metadata {

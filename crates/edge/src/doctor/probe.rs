@@ -58,6 +58,7 @@ impl Edge for Probe {
     type WatchStream = NoEvents<v1::WatchEvent>;
     type ExecuteStream = NoEvents<v1::ExecuteEvent>;
     type AttachStream = NoEvents<v1::ExecuteEvent>;
+    type LocalCallsStream = NoEvents<v1::LocalCall>;
 
     async fn describe(&self, _request: Request<v1::DescribeRequest>) -> Reply<v1::DescribeResponse> {
         Err(self.answered(Answer::Wanted))
@@ -89,6 +90,17 @@ impl Edge for Probe {
     }
 
     async fn acknowledge(&self, _request: Request<v1::AcknowledgeRequest>) -> Reply<v1::AcknowledgeResponse> {
+        Err(not_here())
+    }
+
+    async fn local_calls(&self, _request: Request<v1::LocalCallsRequest>) -> Reply<Self::LocalCallsStream> {
+        Ok(Response::new(nothing()))
+    }
+
+    async fn forget_local(
+        &self,
+        _request: Request<v1::ForgetLocalRequest>,
+    ) -> Reply<v1::ForgetLocalResponse> {
         Err(not_here())
     }
 

@@ -88,12 +88,18 @@ impl Manager {
 
     /// Ends this manager and starts another one on its directory and port.
     pub async fn restart(self) -> Self {
+        self.restart_after(|_| {}).await
+    }
+
+    /// As [`Manager::restart`]; `meanwhile` gets the directory.
+    pub async fn restart_after(self, meanwhile: impl FnOnce(&Path)) -> Self {
         let port = self.fleet.local_addr().port();
         let (dir, clock) = (self.dir.clone(), self.clock.clone());
         self.fleet.stop().await;
         let Self { fleet, gate, storage, .. } = self;
         drop((fleet, gate));
         storage.close().await;
+        meanwhile(&dir);
         Self::start_on(&dir, port, clock).await
     }
 
@@ -122,7 +128,8 @@ impl Manager {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let token = self.token().await.parse().unwrap();
         let id = edge::enroll(&config, &config_path, &dir, &token, "web-1", &clock).await.unwrap();
-        let options = Options { registry, clock, ..Options::new(config, config_path, dir) };
+        let verifier = Arc::new(testkit::ManagersWord);
+        let options = Options { registry, clock, verifier, ..Options::new(config, config_path, dir) };
         let mut edge = TestEdge { id, options, folder: Arc::new(folder), running: None };
         edge.start();
         edge
@@ -156,22 +163,45 @@ impl Manager {
     }
 
     pub async fn try_admit(&self, edge: EdgeId, key: &str, args: Value) -> Admission {
-        let request = CallRequest {
-            call_id: CallId::generate(),
-            scope: Scope::Host,
-            key: key.to_owned(),
-            edge: Some(edge),
-            args,
-            caller: Principal::person_at_browser(UserId(1), Roles::new([Role::Admin])),
-            origin: Origin::Api,
-            session: None,
-            turn: None,
-            parent: None,
-            timeout: Some(Duration::from_secs(300)),
-            taint: Taint::default(),
-            narrowing: Narrowing::All,
+        self.gate.admit(request(edge, key, args)).await.unwrap()
+    }
+
+    /// Admits a call as if a person had approved it.
+    pub async fn admit_approved(&self, edge: EdgeId, key: &str, args: Value) -> AdmittedCall {
+        match self.gate.admit_as_approved(request(edge, key, args), "approval").await.unwrap() {
+            Admission::Admitted(call) => *call,
+            Admission::Rejected(rejection) => panic!("{}", rejection.reason),
+        }
+    }
+
+    /// Waits until a call is final.
+    pub async fn wait_for_final(&self, id: CallId) -> storage::calls::CallRow {
+        let mut changes = self.storage.call_changes();
+        let wait = async {
+            loop {
+                let row = self.storage.calls().find(id).await.unwrap().unwrap();
+                if row.state.is_final() {
+                    return row;
+                }
+                let _ = changes.recv().await;
+            }
         };
-        self.gate.admit(request).await.unwrap()
+        tokio::time::timeout(LIMIT, wait).await.expect("the call never ended")
+    }
+
+    /// Waits until an edge has forgotten its calls up to a number.
+    pub async fn wait_until_acknowledged(&self, edge: EdgeId, seq: u64) {
+        let wait = async {
+            while self.storage.edges().find(edge).await.unwrap().unwrap().acknowledged_through < seq {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LIMIT, wait).await.expect("it was never acknowledged");
+    }
+
+    /// Sends a call to its host, and puts nothing on record.
+    pub async fn fleet_dispatch(&self, call: &AdmittedCall) -> Dispatched {
+        self.fleet.dispatch(call, CancellationToken::new()).await
     }
 
     pub async fn admit(&self, edge: EdgeId, key: &str, args: Value) -> AdmittedCall {
@@ -211,6 +241,24 @@ impl Manager {
             }
         };
         tokio::time::timeout(LIMIT, wait).await.expect("the call never got there")
+    }
+}
+
+fn request(edge: EdgeId, key: &str, args: Value) -> CallRequest {
+    CallRequest {
+        call_id: CallId::generate(),
+        scope: Scope::Host,
+        key: key.to_owned(),
+        edge: Some(edge),
+        args,
+        caller: Principal::person_at_browser(UserId(1), Roles::new([Role::Admin])),
+        origin: Origin::Api,
+        session: None,
+        turn: None,
+        parent: None,
+        timeout: Some(Duration::from_secs(300)),
+        taint: Taint::default(),
+        narrowing: Narrowing::All,
     }
 }
 

@@ -102,7 +102,27 @@ impl Skill for Hold {
     const METADATA: Metadata = metadata("test_hold");
 
     async fn run(&self, _cx: &SkillContext, _params: NoParams) -> Result<Text, SkillError> {
-        let held = &self.0;
+        self.0.hold().await
+    }
+}
+
+/// As [`Hold`], but it counts as a change.
+pub struct HoldChange(pub Arc<Held>);
+
+impl Skill for HoldChange {
+    type Params = NoParams;
+    type Output = Text;
+
+    const METADATA: Metadata = Metadata { class: model::Class::Mutating, ..metadata("test_hold_change") };
+
+    async fn run(&self, _cx: &SkillContext, _params: NoParams) -> Result<Text, SkillError> {
+        self.0.hold().await
+    }
+}
+
+impl Held {
+    async fn hold(&self) -> Result<Text, SkillError> {
+        let held = self;
         held.runs.fetch_add(1, Ordering::SeqCst);
         let mut dropped = Dropped(Some(held));
         let mut release = held.release.subscribe();
@@ -154,6 +174,8 @@ impl Skill for Panics {
 pub fn capabilities() -> Vec<Arc<Capability>> {
     vec![
         Arc::new(Capability::of_skill::<Hold>()),
+        Arc::new(Capability::of_skill::<HoldChange>()),
+        Arc::new(Capability::of_skill::<testkit::CountEffects>()),
         Arc::new(Capability::of_skill::<Big>()),
         Arc::new(Capability::of_skill::<Panics>()),
     ]
@@ -161,5 +183,10 @@ pub fn capabilities() -> Vec<Arc<Capability>> {
 
 /// The built-in skills and those for tests.
 pub fn registry(held: &Arc<Held>) -> Registry {
-    Registry::builtin().with(Hold(Arc::clone(held))).with(Big).with(Panics)
+    Registry::builtin()
+        .with(Hold(Arc::clone(held)))
+        .with(HoldChange(Arc::clone(held)))
+        .with(testkit::CountEffects)
+        .with(Big)
+        .with(Panics)
 }

@@ -73,6 +73,10 @@ pub struct CallRow {
     pub policy: PolicyDecision,
     /// The sandbox in which it ran.
     pub sandbox: Option<String>,
+    /// Its number on its host, if it isn't safe.
+    pub seq: Option<u64>,
+    /// When somebody wanted it stopped, if it isn't safe.
+    pub cancel_requested_at: Option<Timestamp>,
 }
 
 impl CallRow {
@@ -86,7 +90,8 @@ impl CallRow {
 pub(super) const COLUMNS: &str = "id, session_id, turn_id, parent_call_id, tool_name, class, scope, args_json, \
      args_digest, definition_hash, result_bytes, result_digest, result_artifact_id, status, error, error_kind, \
      device_id, device_name, created_at, started_at, deadline_at, finished_at, duration_ms, caller_user_id, \
-     caller_role, on_behalf_of, origin, policy_decision, sandbox, token_id, token_name";
+     caller_role, on_behalf_of, origin, policy_decision, sandbox, token_id, token_name, device_seq, \
+     cancel_requested_at";
 
 #[derive(FromRow)]
 pub(super) struct StoredCall {
@@ -121,6 +126,8 @@ pub(super) struct StoredCall {
     sandbox: Option<String>,
     token_id: Option<i64>,
     token_name: Option<String>,
+    device_seq: Option<i64>,
+    cancel_requested_at: Option<i64>,
 }
 
 impl StoredCall {
@@ -158,6 +165,8 @@ impl StoredCall {
             policy: word(&self.policy_decision)?,
             sandbox: self.sandbox,
             token: CallToken::of_columns(self.token_id, self.token_name),
+            seq: self.device_seq.map(i64::cast_unsigned),
+            cancel_requested_at: self.cancel_requested_at.map(from_micros).transpose()?,
         })
     }
 }

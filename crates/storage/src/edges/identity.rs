@@ -1,8 +1,8 @@
-//! What tells one host from its copy: rolling epochs, quarantine and its end; and the numbers of dispatches.
+//! What tells one host from its copy: rolling epochs, quarantine and its end.
 
 use super::{EdgeState, Edges, of_record, put_on_record, write_json};
+use crate::StorageError;
 use crate::audit::Actor;
-use crate::{Conn, StorageError};
 use model::{EdgeId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -165,18 +165,4 @@ impl Edges<'_> {
             })
             .await
     }
-}
-
-/// Allocates the number of a dispatch that isn't safe. For the job that writes its `running` row.
-///
-/// # Errors
-///
-/// Fails if there is no such edge.
-pub async fn allocate_seq(conn: &mut Conn, id: EdgeId) -> Result<u64, StorageError> {
-    let seq: Option<i64> =
-        sqlx::query_scalar("UPDATE edges SET last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq")
-            .bind(id.0)
-            .fetch_optional(conn)
-            .await?;
-    seq.map(i64::cast_unsigned).ok_or_else(|| StorageError::not_found(format!("host {id}")))
 }

@@ -72,6 +72,7 @@ impl Edge for TestEdge {
     type WatchStream = BoxStream<'static, Result<WatchEvent, Status>>;
     type ExecuteStream = BoxStream<'static, Result<ExecuteEvent, Status>>;
     type AttachStream = BoxStream<'static, Result<ExecuteEvent, Status>>;
+    type LocalCallsStream = BoxStream<'static, Result<LocalCall, Status>>;
 
     async fn execute(
         &self,
@@ -130,6 +131,20 @@ impl Edge for TestEdge {
         &self,
         _: Request<AcknowledgeRequest>,
     ) -> Result<Response<AcknowledgeResponse>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
+
+    async fn local_calls(
+        &self,
+        _: Request<LocalCallsRequest>,
+    ) -> Result<Response<Self::LocalCallsStream>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
+
+    async fn forget_local(
+        &self,
+        _: Request<ForgetLocalRequest>,
+    ) -> Result<Response<ForgetLocalResponse>, Status> {
         Err(Status::unimplemented("not here"))
     }
 

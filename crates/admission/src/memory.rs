@@ -1,41 +1,12 @@
-//! What the edge remembers about calls: which run, how the last ones ended, and which must not start any more.
+//! What the edge remembers about safe calls: which run, how the last ones ended, and which must not start any more.
 //!
-//! In memory, which is enough for safe calls: after a restart of the edge nothing of them is left on the host, and
-//! asking for one of them answers "absent".
+//! In memory, which is enough for them: after a restart of the edge nothing of them is left on the host, and asking
+//! for one of them answers "absent". Calls that change something are in the [`journal`](crate::journal).
 
+use crate::{Ended, Recall};
 use bytes::Bytes;
-use model::{CallId, CallState};
-use skill::SkillErrorKind;
+use model::CallId;
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
-
-/// How a call ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// Succeeded, failed, timed out, cancelled or refused.
-    pub state: CallState,
-    /// Where it didn't succeed.
-    pub error_kind: Option<SkillErrorKind>,
-    /// Where it didn't succeed, a sentence.
-    pub error: Option<String>,
-    /// The JSON text of the result. Dropped from the memory before the outcome is, when it is large.
-    pub result: Option<Bytes>,
-    /// Bytes of that text, also when it was dropped.
-    pub result_bytes: u64,
-    /// From acceptance.
-    pub duration: Duration,
-}
-
-/// What the edge remembers about one call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recall {
-    /// It runs.
-    Running,
-    /// It ended.
-    Ended(Box<Ended>),
-    /// It was never here, or so long ago that it is forgotten. It won't start any more.
-    Absent,
-}
 
 #[derive(Debug)]
 enum Entry {
@@ -46,7 +17,7 @@ enum Entry {
 
 /// The memory itself. Bounded in entries and in bytes of results; what runs is bounded by the door.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct Memory {
     entries: HashMap<CallId, Entry>,
     /// Everything that doesn't run, oldest first.
     settled: VecDeque<CallId>,
@@ -55,7 +26,7 @@ pub(crate) struct Journal {
     max_result_bytes: usize,
 }
 
-impl Journal {
+impl Memory {
     pub(crate) fn new(max_settled: usize, max_result_bytes: usize) -> Self {
         Self {
             entries: HashMap::new(),
@@ -130,7 +101,9 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::CallState;
     use proptest::prelude::*;
+    use std::time::Duration;
 
     fn ended(bytes: usize) -> Ended {
         Ended {
@@ -145,50 +118,50 @@ mod tests {
 
     #[test]
     fn asking_for_an_unknown_call_leaves_a_tombstone() {
-        let mut journal = Journal::new(10, 100);
+        let mut memory = Memory::new(10, 100);
         let call_id = CallId::generate();
-        assert_eq!(journal.look(call_id), None);
-        assert_eq!(journal.recall(call_id), Recall::Absent);
-        assert_eq!(journal.look(call_id), Some(Recall::Absent));
+        assert_eq!(memory.look(call_id), None);
+        assert_eq!(memory.recall(call_id), Recall::Absent);
+        assert_eq!(memory.look(call_id), Some(Recall::Absent));
     }
 
     #[test]
     fn a_result_is_forgotten_before_its_outcome_is() {
-        let mut journal = Journal::new(10, 100);
+        let mut memory = Memory::new(10, 100);
         let (first, second) = (CallId::generate(), CallId::generate());
         for call_id in [first, second] {
-            journal.start(call_id);
-            journal.end(call_id, ended(80));
+            memory.start(call_id);
+            memory.end(call_id, ended(80));
         }
-        let Some(Recall::Ended(kept)) = journal.look(first) else { panic!("the outcome is gone") };
+        let Some(Recall::Ended(kept)) = memory.look(first) else { panic!("the outcome is gone") };
         assert_eq!((kept.result, kept.result_bytes), (None, 80));
-        assert_eq!(journal.look(second), Some(Recall::Ended(Box::new(ended(80)))));
+        assert_eq!(memory.look(second), Some(Recall::Ended(Box::new(ended(80)))));
     }
 
     #[test]
     fn the_first_end_counts() {
-        let mut journal = Journal::new(10, 100);
+        let mut memory = Memory::new(10, 100);
         let call_id = CallId::generate();
-        journal.start(call_id);
-        journal.end(call_id, ended(1));
-        journal.end(call_id, ended(2));
-        assert_eq!(journal.look(call_id), Some(Recall::Ended(Box::new(ended(1)))));
+        memory.start(call_id);
+        memory.end(call_id, ended(1));
+        memory.end(call_id, ended(2));
+        assert_eq!(memory.look(call_id), Some(Recall::Ended(Box::new(ended(1)))));
     }
 
     proptest! {
         #[test]
         fn the_memory_stays_bounded(sizes in prop::collection::vec(0usize..200, 0..60)) {
-            let mut journal = Journal::new(8, 300);
+            let mut memory = Memory::new(8, 300);
             for size in sizes {
                 let call_id = CallId::generate();
-                journal.start(call_id);
-                journal.end(call_id, ended(size));
-                let held: usize = journal.entries.values().map(|entry| match entry {
+                memory.start(call_id);
+                memory.end(call_id, ended(size));
+                let held: usize = memory.entries.values().map(|entry| match entry {
                     Entry::Ended(Ended { result: Some(result), .. }) => result.len(),
                     _ => 0,
                 }).sum();
-                prop_assert_eq!(held, journal.result_bytes);
-                prop_assert!(held <= 300 && journal.entries.len() <= 8);
+                prop_assert_eq!(held, memory.result_bytes);
+                prop_assert!(held <= 300 && memory.entries.len() <= 8);
             }
         }
     }

@@ -1,0 +1,218 @@
+//! Calls that change something, on real edges: numbered, detached, stopped, acknowledged, and never run twice. The edge
+//! takes the manager's word for approvals, which no shipped edge does.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod common;
+
+use common::proxy::Proxy;
+use common::skills::{Held, registry};
+use common::{LIMIT, Manager};
+use gate::HostState;
+use model::{CallState, Class, Origin};
+use serde_json::json;
+use std::sync::Arc;
+use storage::Actor;
+use storage::calls::CallFilter;
+use tokio_util::sync::CancellationToken;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.add_edge(registry(&held)).await;
+    held.release();
+
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    let (first, second) = tokio::join!(manager.fleet_dispatch(&call), manager.fleet_dispatch(&call));
+    assert_eq!((first.state, second.state), (CallState::Succeeded, CallState::Succeeded), "{second:?}");
+    assert_eq!(first.result, second.result);
+    assert_eq!(manager.run(&call, CancellationToken::new()).await.state, CallState::Succeeded);
+    assert_eq!(held.runs(), 1);
+
+    let row = manager.wait_for_call(call.call_id(), CallState::Succeeded).await;
+    assert_eq!((row.seq, call.seq()), (Some(1), Some(1)));
+    manager.wait_until_acknowledged(edge.id, 1).await;
+    let late = manager.fleet_dispatch(&call).await;
+    assert_eq!(late.state, CallState::Refused);
+    assert!(late.error.as_ref().unwrap().contains("final"), "{late:?}");
+    assert_eq!(held.runs(), 1);
+    // A safe call has no number.
+    assert_eq!(manager.admit(edge.id, "test_hold", json!({})).await.seq(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_only_detaches_from_a_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let proxy = Proxy::start(manager.address()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.enroll(registry(&held), proxy.address()).await;
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+
+    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
+        held.wait_started().await;
+        proxy.cut();
+        // Only now, so that it runs while nobody listens.
+        held.release();
+    });
+
+    assert!(matches!(ended.state, CallState::Unknown | CallState::Succeeded), "{ended:?}");
+    let row = manager.wait_for_final(call.call_id()).await;
+    assert_eq!(row.state, CallState::Succeeded, "{row:?}");
+    let text = manager.storage.calls().result_text(call.call_id()).await.unwrap().unwrap();
+    assert_eq!(text, "{\"text\":\"released\"}");
+    assert_eq!(held.runs(), 1);
+    manager.wait_until_acknowledged(edge.id, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_is_stopped_by_an_explicit_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.add_edge(registry(&held)).await;
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    let cancel = CancellationToken::new();
+
+    let (ended, ()) = tokio::join!(manager.run(&call, cancel.clone()), async {
+        held.wait_started().await;
+        cancel.cancel();
+    });
+
+    assert_eq!(ended.state, CallState::Cancelled, "{ended:?}");
+    held.wait_dropped().await;
+    let row = manager.wait_for_final(call.call_id()).await;
+    assert!(row.cancel_requested_at.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edge_with_an_older_journal_is_shut_out_until_somebody_chooses_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let held = Arc::new(Held::default());
+    let mut edge = manager.add_edge(registry(&held)).await;
+    held.release();
+    let run = async || {
+        let call = manager.admit_approved(edge_id(&manager), "test_hold_change", json!({})).await;
+        assert_eq!(manager.run(&call, CancellationToken::new()).await.state, CallState::Succeeded);
+        manager.wait_until_acknowledged(edge_id(&manager), call.seq().unwrap()).await;
+        call
+    };
+    run().await;
+    let journal = edge.options.dir.path().join("calls.journal");
+    let snapshot = std::fs::read(&journal).unwrap();
+    let second = run().await;
+    edge.stop().await;
+    std::fs::write(&journal, snapshot).unwrap();
+    edge.start();
+
+    let host = manager.wait_for(edge.id, |host| host.state == HostState::Quarantined).await;
+    let reason = host.state_reason.unwrap();
+    assert!(reason.contains("snapshot"), "{reason}");
+    let keep = manager.fleet.host(edge.id).unwrap().contestants.last().unwrap().instance_id.clone();
+    manager.fleet.resolve_quarantine(edge.id, &keep, Actor::System).await.unwrap();
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    // The edge has forgotten that it ever ran this; the mark keeps it from running it again.
+    manager.wait_until_acknowledged(edge.id, second.seq().unwrap()).await;
+    assert_eq!(manager.fleet_dispatch(&second).await.state, CallState::Refused);
+    assert_eq!(run().await.seq(), Some(3));
+    assert_eq!(held.runs(), 3);
+}
+
+fn edge_id(manager: &Manager) -> model::EdgeId {
+    manager.fleet.hosts()[0].id
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        if file.file_type().unwrap().is_file() {
+            std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        } else {
+            copy(&file.path(), &to.join(file.file_name()));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_manager_that_was_restored_raises_its_counter_and_says_so() {
+    let (dir, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let manager = Manager::start(dir.path()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.add_edge(registry(&held)).await;
+    held.release();
+    let manager = manager.restart_after(|dir| copy(dir, backup.path())).await;
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    for _ in 0..3 {
+        let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+        assert_eq!(manager.run(&call, CancellationToken::new()).await.state, CallState::Succeeded);
+    }
+
+    let manager = manager
+        .restart_after(|dir| {
+            std::fs::remove_dir_all(dir).unwrap();
+            copy(backup.path(), dir);
+        })
+        .await;
+
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    assert_eq!(call.seq(), Some(4));
+    assert_eq!(manager.run(&call, CancellationToken::new()).await.state, CallState::Succeeded);
+    assert_eq!(held.runs(), 4);
+    let entries = manager.storage.audit().list(&Default::default(), None, 100).await.unwrap();
+    let raised = entries.iter().find(|entry| entry.kind == "edge.counter_raised").expect("it wasn't said");
+    assert_eq!((&raised.payload["from"], &raised.payload["to"]), (&json!(0), &json!(3)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_root_does_on_the_host_itself_is_told_once_and_forgotten() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let mut edge = manager.add_edge(registry(&Arc::default())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let args = json!({"folder": folder.path(), "death": "never"});
+
+    // The edge runs at the same time.
+    let run = edge::local::run(&edge.options, "test_count_effects", args, LIMIT);
+    let outcome = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap();
+    assert_eq!(outcome.state, CallState::Succeeded, "{}", outcome.report);
+    let call_id: model::CallId = outcome.report["call_id"].as_str().unwrap().parse().unwrap();
+    assert_eq!(testkit::effects(folder.path(), &call_id.to_string()), 1);
+    for _ in 0..2 {
+        edge.stop().await;
+        edge.start();
+        let waiting = async {
+            let mut changes = manager.storage.call_changes();
+            while manager.storage.calls().find(call_id).await.unwrap().is_none() {
+                let _ = changes.recv().await;
+            }
+            manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+        };
+        tokio::time::timeout(LIMIT, waiting).await.unwrap();
+    }
+
+    let filter = CallFilter { origin: Some(Origin::Local), ..CallFilter::default() };
+    let rows = manager.storage.calls().list(&filter, None, 10).await.unwrap();
+    assert_eq!(rows.len(), 1);
+    let row = &rows[0];
+    assert_eq!((row.id, row.state, row.class), (call_id, CallState::Succeeded, Class::Mutating));
+    assert_eq!((row.edge, row.seq, row.caller_role.as_str()), (Some(edge.id), None, "root"));
+    let local = edge.options.dir.path().join("local");
+    let forgotten = async {
+        while std::fs::read_dir(&local).unwrap().next().is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LIMIT, forgotten).await.expect("the edge still holds it");
+    let audit = manager.storage.audit().of_call(call_id).await.unwrap();
+    let kinds: Vec<&str> = audit.iter().map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["call.admitted", "call.finished"]);
+}

@@ -1,0 +1,158 @@
+//! The edge is killed at every step of a changing call's life. Whatever happens, the effect happens once at most, and
+//! what the manager puts on record is true.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+#[path = "../../fleet/tests/common/mod.rs"]
+mod common;
+
+use common::Manager;
+use edge::{DataDir, EdgeConfig};
+use gate::HostState;
+use model::{CallState, Clock, EdgeId};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use storage::calls::CallRow;
+use testkit::{Death, effects};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+/// An enrolled host whose edge is a process.
+struct Killable {
+    id: EdgeId,
+    folder: tempfile::TempDir,
+    child: Option<Child>,
+}
+
+impl Killable {
+    async fn enroll(manager: &Manager) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("edge.toml");
+        std::fs::write(
+            &path,
+            format!(
+                "[tunnel]\nmanager = \"{}\"\nreconnect_min = \"20ms\"\nreconnect_max = \"200ms\"\n",
+                manager.address()
+            ),
+        )
+        .unwrap();
+        let config = EdgeConfig::load(&path).unwrap();
+        let clock: Arc<dyn Clock> = manager.clock.clone();
+        let token = manager.token().await.parse().unwrap();
+        let dir = DataDir::new(folder.path().join("data"));
+        let id = edge::enroll(&config, &path, &dir, &token, "web-1", &clock).await.unwrap();
+        std::fs::create_dir(folder.path().join("effects")).unwrap();
+        Self { id, folder, child: None }
+    }
+
+    fn start(&mut self, arguments: &[&str]) {
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("edge.log"))
+            .unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_edge-under-test"))
+            .arg("--dir")
+            .arg(self.folder.path().join("data"))
+            .arg("--config")
+            .arg(self.folder.path().join("edge.toml"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        self.child = Some(child);
+    }
+
+    async fn died(&mut self) {
+        let wait = self.child.as_mut().unwrap().wait();
+        let status = tokio::time::timeout(common::LIMIT, wait).await.expect("it did not die").unwrap();
+        self.child = None;
+        let log = std::fs::read_to_string(self.folder.path().join("edge.log")).unwrap_or_default();
+        assert!(status.code().is_none(), "it ended by itself: {log}");
+    }
+
+    fn effects_folder(&self) -> PathBuf {
+        self.folder.path().join("effects")
+    }
+}
+
+async fn online(manager: &Manager, edge: &Killable) {
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+}
+
+/// Runs one call on an edge that dies at `die_at` or in the skill's body, starts the edge again, and tells how the
+/// call is on record in the end, and how often it had its effect.
+async fn killed_at(die_at: &[&str], death: Death) -> (CallRow, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let mut edge = Killable::enroll(&manager).await;
+    edge.start(die_at);
+    online(&manager, &edge).await;
+    let args = json!({"folder": edge.effects_folder(), "death": death});
+    let call = manager.admit_approved(edge.id, "test_count_effects", args).await;
+    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), edge.died());
+    assert!(ended.state == CallState::Unknown || ended.state.is_final(), "{ended:?}");
+    manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+
+    edge.start(&[]);
+    online(&manager, &edge).await;
+    let row = manager.wait_for_final(call.call_id()).await;
+    manager.wait_until_acknowledged(edge.id, call.seq().unwrap()).await;
+    // A late delivery finds it decided.
+    let again = manager.fleet_dispatch(&call).await;
+    assert_eq!(again.state, CallState::Refused, "{again:?}");
+    let count = effects(&edge.effects_folder(), &call.call_id().to_string());
+    assert!(count <= 1, "{count} effects");
+    (row, count)
+}
+
+fn lost(row: &CallRow) -> bool {
+    row.state == CallState::Failed
+        && row.error.as_ref().is_some_and(|error| error.starts_with("outcome lost, effect possible"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn before_it_is_on_the_disk_that_a_call_was_accepted_nothing_runs() {
+    // The first write of an edge puts a whole file in place; the temporary one doesn't count.
+    for step in ["accepted-write", "accepted-sync"] {
+        let (row, count) = killed_at(&["--die-at", step], Death::Never).await;
+        assert_eq!((row.state, count), (CallState::Failed, 0), "{step}: {row:?}");
+        assert!(row.error.as_ref().unwrap().contains("never arrived"), "{step}: {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_a_call_is_accepted_its_loss_is_told_whether_it_had_its_effect_or_not() {
+    for (die_at, death, effects) in [
+        (vec!["--die-at", "accepted-done"], Death::Never, 0),
+        (vec![], Death::Before, 0),
+        (vec![], Death::After, 1),
+        (vec!["--die-at", "ended-write"], Death::Never, 1),
+    ] {
+        let (row, count) = killed_at(&die_at, death).await;
+        assert_eq!(count, effects, "{die_at:?} {death:?}");
+        assert!(lost(&row), "{die_at:?} {death:?}: {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_the_end_is_written_it_is_told_after_the_death() {
+    // Only the process dies here: what it has written reaches the disk, synced or not.
+    for step in ["ended-sync", "ended-done"] {
+        let (row, count) = killed_at(&["--die-at", step], Death::Never).await;
+        assert_eq!((row.state, count), (CallState::Succeeded, 1), "{step}: {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_while_it_forgets_loses_nothing() {
+    for step in ["acknowledged-write", "acknowledged-sync", "acknowledged-done"] {
+        let (row, count) = killed_at(&["--die-at", step], Death::Never).await;
+        assert_eq!((row.state, count), (CallState::Succeeded, 1), "{step}: {row:?}");
+    }
+}
