@@ -101,12 +101,13 @@ struct Up<'a> {
 async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>, NotUp> {
     let _turn = wait_turn(inner).await?;
     let edge = arrival.edge;
-    check_certificate(inner, arrival).await?;
     let judging = inner
         .hosts
         .with(edge, |host| Arc::clone(&host.judging))
         .ok_or_else(|| NotUp::Refused("this manager doesn't know this edge: enrol it again".to_owned(), 0))?;
     let _judging = judging.lock().await;
+    // Only now: the instance that was judged before may have been chosen, which voids the certificates of its copies.
+    check_certificate(inner, arrival).await?;
     let mut client = arrival.client.clone();
     let edges = inner.parts.storage.edges();
     // Before it is asked: what it confirms while it answers may not be in the answer.
