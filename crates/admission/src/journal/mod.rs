@@ -2,7 +2,7 @@
 //! must not start any more. Every record is on the disk before anything is done because of it.
 //!
 //! It forgets only what the manager has acknowledged; when it is full, it takes nothing new. The format is in
-//! `docs/decisions/`.
+//! `docs/decisions/0009-journal-of-checked-lines.md`.
 
 mod index;
 mod local;
