@@ -62,6 +62,8 @@ pub struct Options {
     pub verifier: Arc<dyn EvidenceVerifier>,
     /// Is told of every step of the journal.
     pub watcher: Arc<dyn Watcher>,
+    /// The host's boot, in place of what its kernel says. For tests, which can't boot it.
+    pub boot_id: Option<String>,
 }
 
 impl Options {
@@ -77,6 +79,7 @@ impl Options {
             tunnel: tunnel::Settings::default(),
             verifier: Arc::new(LocalRoot),
             watcher: Arc::new(Unwatched),
+            boot_id: None,
         }
     }
 
@@ -119,14 +122,18 @@ impl Options {
 
     /// The calls that root makes on this host without the manager.
     pub(crate) fn local_calls(&self) -> LocalCalls {
-        LocalCalls::new(self.dir.local(), boot_id(self.host().as_ref()))
+        LocalCalls::new(self.dir.local(), self.boot_id())
+    }
+
+    fn boot_id(&self) -> String {
+        self.boot_id.clone().unwrap_or_else(|| boot_id(self.host().as_ref()))
     }
 
     /// The running edge's journal.
     fn journal(&self) -> Journal {
         Journal::open(JournalOptions {
             watcher: Arc::clone(&self.watcher),
-            ..JournalOptions::new(self.dir.journal(), boot_id(self.host().as_ref()), Arc::clone(&self.clock))
+            ..JournalOptions::new(self.dir.journal(), self.boot_id(), Arc::clone(&self.clock))
         })
     }
 

@@ -73,6 +73,9 @@ pub enum EdgeError {
     /// A command to be classed can't be read, or its verdict can't be written.
     #[error("bash classify: {0}")]
     Classify(io::Error),
+    /// The task of a local call ended without an end of the call.
+    #[error("outcome lost, effect possible: the call ended because of a defect in the edge")]
+    CallLost,
     /// The key or certificate can't be used.
     #[error(transparent)]
     Pki(#[from] PkiError),
@@ -91,7 +94,9 @@ impl Classify for EdgeError {
             Self::NotEnrolled { .. } => ErrorKind::NotFound,
             Self::Pki(error) => error.kind(),
             Self::Tunnel(error) => error.kind(),
-            Self::File { .. } | Self::Damaged { .. } | Self::Skills(_) => ErrorKind::Internal,
+            Self::File { .. } | Self::Damaged { .. } | Self::Skills(_) | Self::CallLost => {
+                ErrorKind::Internal
+            }
         }
     }
 }

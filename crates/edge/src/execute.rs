@@ -56,8 +56,12 @@ struct Running {
 /// task of its own, and this only waits for it.
 pub(crate) struct Started {
     pub(crate) class: Class,
-    pub(crate) end: BoxFuture<'static, Ended>,
+    pub(crate) end: End,
 }
+
+/// How a call ends; `None` if its task is gone, because the edge is stopping. Then its journal tells after the next
+/// start.
+type End = BoxFuture<'static, Option<Ended>>;
 
 impl Runner {
     pub(crate) fn new(
@@ -99,7 +103,7 @@ impl Runner {
         let listed = Listed { runner: Arc::clone(self), call_id, stop: stop.clone() };
         if !ticket.is_journaled() {
             self.lock().insert(call_id, Running { stop, end: None });
-            return Ok(Started { class, end: run(listed, call, ticket).boxed() });
+            return Ok(Started { class, end: run(listed, call, ticket).map(Some).boxed() });
         }
         let (told, end) = watch::channel(None);
         self.lock().insert(call_id, Running { stop, end: Some(end.clone()) });
@@ -112,7 +116,7 @@ impl Runner {
     }
 
     /// The end of a running call of the journal; `None` if no such call runs.
-    pub(crate) fn attach(&self, call_id: CallId) -> Option<BoxFuture<'static, Ended>> {
+    pub(crate) fn attach(&self, call_id: CallId) -> Option<End> {
         let end = self.lock().get(&call_id)?.end.clone()?;
         Some(told_end(end))
     }
@@ -137,26 +141,9 @@ impl Runner {
 }
 
 /// Waits until a call of the journal has ended.
-fn told_end(mut end: watch::Receiver<Option<Arc<Ended>>>) -> BoxFuture<'static, Ended> {
-    async move {
-        match end.wait_for(Option::is_some).await {
-            Ok(ended) => ended.as_deref().cloned().unwrap_or_else(lost),
-            Err(_) => lost(),
-        }
-    }
-    .boxed()
-}
-
-/// The end of a call whose task is gone, which only the end of the edge brings about.
-fn lost() -> Ended {
-    Ended {
-        state: CallState::Failed,
-        error_kind: Some(SkillErrorKind::Failed),
-        error: Some("outcome lost, effect possible: the edge is stopping".to_owned()),
-        result: None,
-        result_bytes: 0,
-        duration: Duration::ZERO,
-    }
+fn told_end(mut end: watch::Receiver<Option<Arc<Ended>>>) -> End {
+    async move { end.wait_for(Option::is_some).await.ok().and_then(|ended| ended.as_deref().cloned()) }
+        .boxed()
 }
 
 /// Runs an accepted call to its end, and keeps that.
@@ -321,7 +308,7 @@ pub(crate) fn events(
 ) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
     enum Step {
         Accept(Started),
-        Run(BoxFuture<'static, Ended>),
+        Run(End),
         Send(Box<Ended>, usize),
         Done,
     }
@@ -332,7 +319,10 @@ pub(crate) fn events(
                     let accepted = v1::Accepted { class: class.to_string() };
                     return Some((Ok(event(execute_event::Event::Accepted(accepted))), Step::Run(end)));
                 }
-                Step::Run(end) => Step::Send(Box::new(end.await), offset),
+                Step::Run(end) => match end.await {
+                    Some(ended) => Step::Send(Box::new(ended), offset),
+                    None => return Some((Err(Status::unavailable("the edge is stopping")), Step::Done)),
+                },
                 Step::Send(ended, offset) => {
                     let (event, offset) = next_piece(&ended, offset);
                     let next = offset.map_or(Step::Done, |offset| Step::Send(ended, offset));

@@ -76,7 +76,7 @@ pub async fn run(
         }
         Ok(started) => {
             let class = started.class;
-            let ended = started.end.await;
+            let Some(ended) = started.end.await else { return Err(EdgeError::CallLost) };
             let mut report = Map::new();
             report.insert("call_id".to_owned(), json!(call_id));
             report.insert("state".to_owned(), json!(ended.state));

@@ -304,6 +304,7 @@ fn list(loaded: &Loaded, host: &dyn skill::Host) -> serde_json::Value {
 mod tests {
     use super::*;
     use crate::{DataDir, EdgeConfig};
+    use admission::Journal;
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
@@ -340,7 +341,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         put_pack(folder.path(), "alpha", "alpha_look", 1);
         let options = edge_with_packs(folder.path());
-        let (packs, runner) = (Arc::new(Packs::new(&options)), Arc::new(options.runner().unwrap()));
+        let (packs, runner) =
+            (Arc::new(Packs::new(&options)), Arc::new(options.runner(Journal::in_memory()).unwrap()));
         let watched = watch(&packs);
         put_in_place(&packs, &runner).await;
         let first = runner.registry().get("alpha_look").unwrap().capability().hash().to_owned();
@@ -367,7 +369,7 @@ mod tests {
         put_pack(folder.path(), "alpha", "host_load", 1);
         let options = edge_with_packs(folder.path());
         let packs = Arc::new(Packs::new(&options));
-        put_in_place(&packs, &options.runner().unwrap()).await;
+        put_in_place(&packs, &options.runner(Journal::in_memory()).unwrap()).await;
         let told = descriptions(&packs.loaded());
         assert!(told[0].error.contains("key_taken") && told[0].digest.is_empty(), "{told:?}");
     }

@@ -12,6 +12,7 @@ use proto::v1::{self, ExecuteRequest};
 use skill::SkillErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
+use storage::Actor;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Status};
 
@@ -119,7 +120,7 @@ async fn execute(
 
 /// Has a call stopped: the wish is on record here, and the host keeps it before it answers.
 async fn stop(inner: &Inner, Numbered { edge, call_id, seq }: Numbered) {
-    if let Err(error) = inner.parts.storage.calls().request_cancel(call_id).await {
+    if let Err(error) = inner.parts.storage.calls().request_cancel(call_id, Actor::System).await {
         tracing::error!(%error, call.id = %call_id, "the wish to stop a call can't be kept");
     }
     let Some(live) = inner.hosts.live(edge) else { return };

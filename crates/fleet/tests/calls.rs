@@ -143,7 +143,8 @@ async fn an_outcome_that_was_lost_on_the_way_is_found_again() {
         proxy.cut();
     });
 
-    assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+    // An edge that is back at once is asked at once.
+    assert!(matches!(ended.state, CallState::Unknown | CallState::Succeeded), "{ended:?}");
     let row = manager.wait_for_call(call.call_id(), CallState::Succeeded).await;
     assert_eq!(row.error, None);
     let text = manager.storage.calls().result_text(call.call_id()).await.unwrap().unwrap();

@@ -38,6 +38,7 @@ async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record()
     assert_eq!(late.state, CallState::Refused);
     assert!(late.error.as_ref().unwrap().contains("final"), "{late:?}");
     assert_eq!(held.runs(), 1);
+    manager.verify_audit().await;
     // A safe call has no number.
     assert_eq!(manager.admit(edge.id, "test_hold", json!({})).await.seq(), None);
 }
@@ -86,6 +87,66 @@ async fn a_change_is_stopped_by_an_explicit_word() {
     held.wait_dropped().await;
     let row = manager.wait_for_final(call.call_id()).await;
     assert!(row.cancel_requested_at.is_some());
+    let audit = manager.storage.audit().of_call(call.call_id()).await.unwrap();
+    let kinds: Vec<&str> = audit.iter().map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["call.admitted", "call.cancel_requested", "call.finished"]);
+    manager.verify_audit().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_on_a_host_that_is_away_is_stopped_when_that_is_back_and_audited_with_who_wanted_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let proxy = Proxy::start(manager.address()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.enroll(registry(&held), proxy.address()).await;
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
+        held.wait_started().await;
+        proxy.shut();
+    });
+    assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+    manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+
+    let wanted = Actor::User(model::UserId(1));
+    assert!(manager.storage.calls().request_cancel(call.call_id(), wanted).await.unwrap());
+    // The wish outlives the manager.
+    let manager = manager.restart().await;
+    proxy.open();
+
+    let row = manager.wait_for_final(call.call_id()).await;
+    assert_eq!(row.state, CallState::Cancelled, "{row:?}");
+    held.wait_dropped().await;
+    assert!(!manager.storage.calls().request_cancel(call.call_id(), wanted).await.unwrap());
+    let audit = manager.storage.audit().of_call(call.call_id()).await.unwrap();
+    let wishes: Vec<_> = audit.iter().filter(|entry| entry.kind == "call.cancel_requested").collect();
+    assert_eq!(wishes.len(), 1);
+    assert_eq!(wishes[0].actor, json!({"kind": "user", "id": 1}));
+    manager.verify_audit().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_whose_host_was_lost_and_is_back_is_stopped_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let proxy = Proxy::start(manager.address()).await;
+    let held = Arc::new(Held::default());
+    let edge = manager.enroll(registry(&held), proxy.address()).await;
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
+        held.wait_started().await;
+        proxy.shut();
+    });
+    assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+    proxy.open();
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+
+    assert!(manager.storage.calls().request_cancel(call.call_id(), Actor::System).await.unwrap());
+
+    assert_eq!(manager.wait_for_final(call.call_id()).await.state, CallState::Cancelled);
+    held.wait_dropped().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,4 +276,5 @@ async fn what_root_does_on_the_host_itself_is_told_once_and_forgotten() {
     let audit = manager.storage.audit().of_call(call_id).await.unwrap();
     let kinds: Vec<&str> = audit.iter().map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["call.admitted", "call.finished"]);
+    manager.verify_audit().await;
 }

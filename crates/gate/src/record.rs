@@ -178,6 +178,7 @@ impl Recorder {
             caller: UserId::SYSTEM,
             caller_role: "root".to_owned(),
             on_behalf_of: None,
+            token: None,
             origin: Origin::Local,
             policy: PolicyDecision::Allow,
             deadline: None,

@@ -166,6 +166,11 @@ mod tests {
         )
     }
 
+    #[test]
+    fn the_journal_may_tell_from_the_boot_whether_it_happened() {
+        assert!(skill::Capability::of_skill::<RebootHost>().settles_by_boot());
+    }
+
     #[tokio::test]
     async fn a_host_that_does_not_go_down_is_told() {
         let host = host();

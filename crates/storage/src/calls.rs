@@ -28,6 +28,9 @@ pub const INLINE_RESULT_BYTES: usize = 32 * 1024;
 /// Redacted arguments up to this size are repeated in the audit chain.
 const AUDITED_ARGS_BYTES: usize = 4 * 1024;
 
+/// What the chain calls the wish to stop a call.
+pub(crate) const CANCEL_KIND: &str = "call.cancel_requested";
+
 const ARGS_PURPOSE: &str = "call arguments";
 
 /// A call as it is received. Its state says what became of it at once: `invalid`, `refused` or `running`.
@@ -195,28 +198,20 @@ impl Calls<'_> {
         Ok(settled)
     }
 
-    /// Notes that somebody wants a call stopped whose host may not hear of it now.
+    /// Puts on record, once, that somebody wants a call stopped that is in the journal of its host, which may not hear
+    /// of it now. Says whether the call can still be stopped; then whoever looks after calls is told.
     ///
     /// # Errors
     ///
     /// Fails only if the database does.
-    pub async fn request_cancel(&self, id: CallId) -> Result<(), StorageError> {
-        let now = micros(self.0.now());
-        self.0
-            .write(move |conn| {
-                Box::pin(async move {
-                    sqlx::query(
-                        "UPDATE chat_tool_calls SET cancel_requested_at = COALESCE(cancel_requested_at, $1)
-                         WHERE id = $2 AND status IN ('running', 'unknown')",
-                    )
-                    .bind(now)
-                    .bind(id.0)
-                    .execute(conn)
-                    .await?;
-                    Ok(())
-                })
-            })
-            .await
+    pub async fn request_cancel(&self, id: CallId, actor: Actor) -> Result<bool, StorageError> {
+        let now = self.0.now();
+        let change = self
+            .0
+            .write(move |conn| Box::pin(async move { request_cancel(conn, now, id, actor).await }))
+            .await?;
+        change.inspect(|change| self.tell(*change));
+        Ok(change.is_some())
     }
 
     fn tell(&self, change: CallChange) {
@@ -408,6 +403,35 @@ async fn finish(
     update_end(conn, now, id, before, end, inline, artifact).await?;
     audit::append(conn, now, ended_entry(id, before, end)).await?;
     Ok((Settled::Done, UserId(person), journaled_on.map(EdgeId)))
+}
+
+/// The change to tell of; `None` if the call has ended, or is in no journal.
+async fn request_cancel(
+    conn: &mut Conn,
+    now: Timestamp,
+    id: CallId,
+    actor: Actor,
+) -> Result<Option<CallChange>, StorageError> {
+    let open: Option<(String, i64, Option<i64>, bool)> = sqlx::query_as(
+        "SELECT status, COALESCE(on_behalf_of, caller_user_id), device_id, cancel_requested_at IS NOT NULL
+         FROM chat_tool_calls
+         WHERE id = $1 AND device_seq IS NOT NULL AND status IN ('running', 'unknown')",
+    )
+    .bind(id.0)
+    .fetch_optional(&mut *conn)
+    .await?;
+    let Some((state, person, edge, asked)) = open else { return Ok(None) };
+    let state: CallState = state.parse().map_err(|_| StorageError::corrupt("the state of a call"))?;
+    if !asked {
+        sqlx::query("UPDATE chat_tool_calls SET cancel_requested_at = $1 WHERE id = $2")
+            .bind(micros(now))
+            .bind(id.0)
+            .execute(&mut *conn)
+            .await?;
+        let payload = json!({"device_id": edge});
+        audit::append(conn, now, AuditEntry { kind: CANCEL_KIND, call_id: Some(id), actor, payload }).await?;
+    }
+    Ok(Some(CallChange { call_id: id, state, person: UserId(person), journaled_on: edge.map(EdgeId) }))
 }
 
 async fn update_end(

@@ -73,6 +73,28 @@ impl Skill for CountEffects {
     }
 }
 
+/// What [`GoDown`] takes: nothing.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// Ends the edge as a reboot of its host does, and is told by the boot id afterwards, as `reboot_host` is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoDown;
+
+impl Skill for GoDown {
+    type Params = NoParams;
+    type Output = Counted;
+
+    const METADATA: Metadata = Metadata { key: "test_go_down", name: "Go down", ..CountEffects::METADATA };
+
+    const SETTLES_BY_BOOT: bool = true;
+
+    async fn run(&self, _cx: &SkillContext, _params: NoParams) -> Result<Counted, SkillError> {
+        die()
+    }
+}
+
 fn add(path: &Path) -> Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(path).context("open")?;
     file.write_all(b"x").and_then(|()| file.sync_all()).context("write")?;

@@ -9,7 +9,7 @@ mod process;
 mod product;
 mod session;
 
-pub use effects::{CountEffects, CountParams, Counted, Death, die, effects};
+pub use effects::{CountEffects, CountParams, Counted, Death, GoDown, NoParams, die, effects};
 pub use events::{EventStream, LiveEvent};
 pub use evidence::ManagersWord;
 pub use process::{Lines, binary};

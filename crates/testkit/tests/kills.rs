@@ -108,6 +108,7 @@ async fn killed_at(die_at: &[&str], death: Death) -> (CallRow, usize) {
     assert_eq!(again.state, CallState::Refused, "{again:?}");
     let count = effects(&edge.effects_folder(), &call.call_id().to_string());
     assert!(count <= 1, "{count} effects");
+    manager.verify_audit().await;
     (row, count)
 }
 
@@ -154,5 +155,30 @@ async fn a_death_while_it_forgets_loses_nothing() {
     for step in ["acknowledged-write", "acknowledged-sync", "acknowledged-done"] {
         let (row, count) = killed_at(&["--die-at", step], Death::Never).await;
         assert_eq!((row.state, count), (CallState::Succeeded, 1), "{step}: {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_takes_the_host_down_is_told_by_the_boot_afterwards() {
+    for (boot_id, state) in [("next", CallState::Succeeded), ("first", CallState::Failed)] {
+        let dir = tempfile::tempdir().unwrap();
+        let manager = Manager::start(dir.path()).await;
+        let mut edge = Killable::enroll(&manager).await;
+        edge.start(&["--boot-id", "first"]);
+        online(&manager, &edge).await;
+        let call = manager.admit_approved(edge.id, "test_go_down", json!({})).await;
+        let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), edge.died());
+        assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+
+        edge.start(&["--boot-id", boot_id]);
+        let row = manager.wait_for_final(call.call_id()).await;
+        assert_eq!(row.state, state, "{row:?}");
+        let result = manager.storage.calls().result_text(call.call_id()).await.unwrap();
+        match state {
+            CallState::Succeeded => assert!(result.unwrap().contains("\"new_boot_id\":\"next\"")),
+            _ => assert!(row.error.unwrap().contains("has not been booted since")),
+        }
+        manager.wait_until_acknowledged(edge.id, 1).await;
+        manager.verify_audit().await;
     }
 }

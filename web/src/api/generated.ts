@@ -139,7 +139,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Asks a running call to stop. Its row tells when it has. */
+        /** Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back. */
         post: operations["cancel_call"];
         delete?: never;
         options?: never;

@@ -204,6 +204,12 @@ impl Manager {
         self.fleet.dispatch(call, CancellationToken::new()).await
     }
 
+    /// Sees to it that the rows of calls are what the audit chain says.
+    pub async fn verify_audit(&self) {
+        let found = self.storage.audit().verify().await.unwrap();
+        assert!(found.ok, "{:?}", found.problem);
+    }
+
     pub async fn admit(&self, edge: EdgeId, key: &str, args: Value) -> AdmittedCall {
         match self.try_admit(edge, key, args).await {
             Admission::Admitted(call) => *call,

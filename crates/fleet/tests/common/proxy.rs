@@ -15,6 +15,7 @@ struct State {
     target: String,
     held: watch::Sender<bool>,
     cut: watch::Sender<CancellationToken>,
+    shut: watch::Sender<bool>,
 }
 
 impl Proxy {
@@ -25,6 +26,7 @@ impl Proxy {
             target,
             held: watch::Sender::new(false),
             cut: watch::Sender::new(CancellationToken::new()),
+            shut: watch::Sender::new(false),
         });
         let shared = state.clone();
         tokio::spawn(async move {
@@ -48,6 +50,17 @@ impl Proxy {
         self.state.held.send_replace(true);
     }
 
+    /// Closes every connection, and lets none through until [`Proxy::open`].
+    pub fn shut(&self) {
+        self.state.shut.send_replace(true);
+        self.cut();
+    }
+
+    /// Lets connections through again.
+    pub fn open(&self) {
+        self.state.shut.send_replace(false);
+    }
+
     /// Closes every connection. Those that are made from now on pass freely.
     pub fn cut(&self) {
         let old = self.state.cut.send_replace(CancellationToken::new());
@@ -58,6 +71,9 @@ impl Proxy {
 }
 
 async fn pass(state: Arc<State>, edge: TcpStream, cut: CancellationToken) {
+    if *state.shut.borrow() {
+        return;
+    }
     let Ok(manager) = TcpStream::connect(&state.target).await else { return };
     let (mut from_edge, mut to_edge) = edge.into_split();
     let (mut from_manager, mut to_manager) = manager.into_split();

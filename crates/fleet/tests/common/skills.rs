@@ -176,6 +176,7 @@ pub fn capabilities() -> Vec<Arc<Capability>> {
         Arc::new(Capability::of_skill::<Hold>()),
         Arc::new(Capability::of_skill::<HoldChange>()),
         Arc::new(Capability::of_skill::<testkit::CountEffects>()),
+        Arc::new(Capability::of_skill::<testkit::GoDown>()),
         Arc::new(Capability::of_skill::<Big>()),
         Arc::new(Capability::of_skill::<Panics>()),
     ]

@@ -1,6 +1,7 @@
 //! Compares `chat_tool_calls` with the chain that it is a projection of: whoever changes only the rows is found.
 
 use super::StoredRow;
+use crate::calls::CANCEL_KIND;
 use crate::{Conn, StorageError};
 use model::canonical;
 use serde_json::{Map, Value};
@@ -29,6 +30,7 @@ const RECEIVED: &[(&str, &str)] = &[
     ("policy_decision", "policy_decision"),
     ("token_id", "token_id"),
     ("token_name", "token_name"),
+    ("device_seq", "device_seq"),
 ];
 
 /// Columns that every entry with a state sets anew.
@@ -73,6 +75,8 @@ struct Row {
     sandbox: Option<String>,
     token_id: Option<i64>,
     token_name: Option<String>,
+    device_seq: Option<i64>,
+    cancel_requested_at: Option<i64>,
 }
 
 impl Row {
@@ -97,6 +101,7 @@ impl Row {
             "policy_decision" => self.policy_decision.as_str().into(),
             "token_id" => number(self.token_id),
             "token_name" => text(&self.token_name),
+            "device_seq" => number(self.device_seq),
             "status" => self.status.as_str().into(),
             "error" => text(&self.error),
             "error_kind" => text(&self.error_kind),
@@ -116,10 +121,13 @@ struct Told {
     received: Option<Map<String, Value>>,
     ended: Map<String, Value>,
     kept: Map<String, Value>,
+    /// Somebody wanted it stopped.
+    stopped: bool,
 }
 
 impl Told {
     fn add(&mut self, row: &StoredRow) -> Result<(), StorageError> {
+        self.stopped |= row.kind == CANCEL_KIND;
         let payload: Value =
             serde_json::from_str(&row.payload).map_err(|_| StorageError::corrupt("JSON in the audit log"))?;
         let Value::Object(payload) = payload else { return Ok(()) };
@@ -155,6 +163,13 @@ impl Told {
                     ));
                 }
             }
+        }
+        if row.cancel_requested_at.is_some() != self.stopped {
+            return Some(format!(
+                "call {call}: `cancel_requested_at` in chat_tool_calls is {}, but the chain says that {}",
+                row.cancel_requested_at.map_or("null".to_owned(), |at| at.to_string()),
+                if self.stopped { "somebody wanted it stopped" } else { "nobody wanted it stopped" }
+            ));
         }
         let args: Option<Value> = serde_json::from_str(&row.args_json).ok();
         let same = match (received.get("args"), &args) {

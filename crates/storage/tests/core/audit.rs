@@ -196,6 +196,11 @@ async fn a_row_that_was_changed_only_in_the_projection_is_found_and_named() {
         ("UPDATE chat_tool_calls SET tool_name = 'host_load' WHERE tool_name = 'read_file'", "`tool_name`"),
         ("UPDATE chat_tool_calls SET caller_user_id = 9 WHERE tool_name = 'read_file'", "`caller_user_id`"),
         ("UPDATE chat_tool_calls SET device_id = 2 WHERE tool_name = 'read_file'", "`device_id`"),
+        ("UPDATE chat_tool_calls SET device_seq = 2 WHERE tool_name = 'read_file'", "`device_seq`"),
+        (
+            "UPDATE chat_tool_calls SET cancel_requested_at = 2 WHERE tool_name = 'read_file'",
+            "`cancel_requested_at`",
+        ),
         ("UPDATE chat_tool_calls SET token_id = 2 WHERE tool_name = 'read_file'", "`token_id`"),
         (
             "UPDATE chat_tool_calls SET args_json = '{\"path\":\"/x\"}' WHERE tool_name = 'read_file'",

@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use testkit::{CountEffects, ManagersWord, die};
+use testkit::{CountEffects, GoDown, ManagersWord, die};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Parser)]
@@ -26,6 +26,9 @@ struct Cli {
     /// How often the step is reached until then; from 1.
     #[arg(long, default_value_t = 1)]
     nth: u32,
+    /// The host's boot; by default what the kernel says.
+    #[arg(long)]
+    boot_id: Option<String>,
 }
 
 #[derive(Debug)]
@@ -44,13 +47,14 @@ impl Watcher for Dies {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Cli { dir, config, die_at, nth } = Cli::parse();
+    let Cli { dir, config, die_at, nth, boot_id } = Cli::parse();
     let loaded = EdgeConfig::load(&config).context("the configuration")?;
     let built = Options::new(loaded, config, DataDir::new(dir));
     let options = Options {
-        registry: built.registry.clone().with(CountEffects),
+        registry: built.registry.clone().with(CountEffects).with(GoDown),
         verifier: Arc::new(ManagersWord),
         watcher: Arc::new(Dies { at: die_at, left: AtomicU32::new(nth) }),
+        boot_id,
         ..built
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -10,7 +10,7 @@ use axum::extract::State;
 use http::StatusCode;
 use model::CallId;
 
-/// Asks a running call to stop. Its row tells when it has.
+/// Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back.
 #[utoipa::path(post, path = "/api/v1/calls/{id}/cancel", operation_id = "cancel_call", tag = "calls",
     params(("id" = Uuid, Path)), responses((status = ACCEPTED)),
     security(("cookie" = ["viewer"]), ("token" = ["call"])))]
@@ -20,7 +20,9 @@ pub(super) async fn handler(
     Path(id): Path<CallId>,
 ) -> Result<StatusCode, ApiError> {
     let row = visible(&app, &caller, id).await?;
-    if app.executor.cancel(id) {
+    // Kept first, with who wants it: a call in the journal of a host that isn't there is stopped when it is back.
+    let kept = app.storage.calls().request_cancel(id, caller.actor()).await?;
+    if app.executor.cancel(id) || kept {
         return Ok(StatusCode::ACCEPTED);
     }
     Err(ApiError::conflict(format!("the call isn't running here; it is {}", row.state)))
