@@ -99,7 +99,8 @@ impl Options {
     /// The sandbox, tried.
     pub(crate) fn children(&self) -> Result<Children, EdgeError> {
         let binary = std::fs::canonicalize("/proc/self/exe").ok();
-        let own = binary.into_iter().chain(OWN_PLACES.iter().map(PathBuf::from));
+        let places = OWN_PLACES.iter().map(PathBuf::from).chain(self.config.packs.dirs.clone());
+        let own = binary.into_iter().chain(places);
         let own_secrets = [self.dir.path(), self.config_path.as_path()];
         let config = self.config.security.children(
             own.filter(|path| path.exists()).collect(),
@@ -114,7 +115,9 @@ impl Options {
         let config = RealHostConfig {
             files: self.config.file_rules(own),
             addresses: self.config.address_rules(),
-            changes: self.config.change_rules(OwnPlaces::find(&self.dir, &self.config_path)),
+            changes: self
+                .config
+                .change_rules(OwnPlaces::find(&self.dir, &self.config_path).with(&self.config.packs.dirs)),
             ..RealHostConfig::default()
         };
         Arc::new(RealHost::new(config, Arc::clone(&self.clock)))

@@ -25,7 +25,6 @@ mod files;
 mod load;
 pub mod local;
 mod own;
-mod pack_watch;
 pub mod packs;
 mod renew;
 mod report;

@@ -45,6 +45,14 @@ impl OwnPlaces {
     }
 }
 
+impl OwnPlaces {
+    /// Closes these too: who writes a pack decides what runs.
+    pub(crate) fn with(mut self, places: &[PathBuf]) -> Self {
+        self.protected.extend(places.iter().map(|path| absolute(path)));
+        self
+    }
+}
+
 /// A path that doesn't depend on where the edge was started.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
@@ -79,6 +87,16 @@ mod tests {
         assert_eq!(unit_of("0::/user.slice/user-0.slice/user@0.service/app.slice/shell.scope"), None);
         assert_eq!(unit_of("0::/\n"), None);
         assert_eq!(unit_of(""), None);
+    }
+
+    #[test]
+    fn the_folders_of_packs_are_the_edge_s_own_wherever_they_are() {
+        let own = OwnPlaces::find(
+            &DataDir::new("/var/lib/steadyhand-edge"),
+            Path::new("/etc/steadyhand/edge.toml"),
+        );
+        let own = own.with(&[PathBuf::from("/srv/packs")]);
+        assert!(own.protected.contains(&PathBuf::from("/srv/packs")));
     }
 
     #[test]

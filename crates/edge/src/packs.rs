@@ -1,13 +1,13 @@
 //! The packs of this edge: loaded at the start, and again whenever their directories change or SIGHUP comes.
 
 use crate::execute::Runner;
-use crate::pack_watch::PackWatch;
 use crate::{EdgeError, Options};
 use model::Scope;
-use packs::{LoadRules, Loaded, PackSkill};
+use packs::{Findings, LoadRules, Loaded, PackSkill, PackWatch};
 use proto::v1::PackDescription;
 use skills::Registry;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,10 +52,10 @@ impl Packs {
         let before = self.loaded();
         let is_builtin = |scope: Scope, key: &str| scope == Scope::Host && self.base.get(key).is_some();
         let now = packs::load(&self.rules, &is_builtin, Some(&before));
-        if is_same(&before, &now) {
+        if now.is_same_as(&before) {
             return None;
         }
-        tell(&before, &now);
+        now.tell(&before);
         let now = Arc::new(now);
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&now);
         self.generation.fetch_add(1, Ordering::SeqCst);
@@ -111,8 +111,9 @@ pub(crate) async fn follow(mut watch: Option<PackWatch>, packs: Arc<Packs>, runn
 
 /// What the manager is told of the packs.
 pub(crate) fn descriptions(loaded: &Loaded) -> Vec<PackDescription> {
-    let good = loaded.packs.iter().map(|pack| {
-        let own = loaded.of_scope(Scope::Host).filter(|skill| Arc::ptr_eq(skill.pack(), pack));
+    // One that has skills for the manager only is none of this host's.
+    let good = loaded.packs_of_scope(Scope::Host).map(|pack| {
+        let own = loaded.skills_of(pack, Scope::Host);
         PackDescription {
             name: pack.manifest.name.clone(),
             version: pack.manifest.version.clone(),
@@ -140,34 +141,6 @@ fn registry(base: &Registry, loaded: &Loaded) -> Registry {
     })
 }
 
-fn is_same(before: &Loaded, now: &Loaded) -> bool {
-    let digests =
-        |loaded: &Loaded| -> Vec<String> { loaded.packs.iter().map(|pack| pack.digest.clone()).collect() };
-    digests(before) == digests(now) && before.broken == now.broken
-}
-
-/// What is new goes to the log.
-fn tell(before: &Loaded, now: &Loaded) {
-    for pack in &now.packs {
-        if before.packs.iter().any(|other| other.digest == pack.digest) {
-            continue;
-        }
-        let (name, version) = (pack.manifest.name.as_str(), pack.manifest.version.as_str());
-        tracing::info!(pack = name, version, digest = pack.digest, "pack loaded");
-        for warning in &pack.warnings {
-            tracing::warn!(pack = name, "{warning}");
-        }
-    }
-    for pack in now.broken.iter().filter(|pack| !before.broken.contains(pack)) {
-        tracing::warn!(path = %pack.found.display(), error = %pack.error, "pack skipped");
-    }
-    for pack in &before.packs {
-        if !now.packs.iter().any(|other| other.manifest.name == pack.manifest.name) {
-            tracing::info!(pack = pack.manifest.name, "pack gone");
-        }
-    }
-}
-
 /// Packs of a process that looks at them once, such as a command line. Its copies are its own, beside those of an
 /// edge that may be running, and go with it.
 #[derive(Debug)]
@@ -183,7 +156,7 @@ impl LocalPacks {
     ///
     /// Fails if `only` is not a pack.
     pub fn add_to(options: &mut Options, only: Option<&Path>) -> Result<Self, EdgeError> {
-        let keep = options.dir.local_packs(std::process::id());
+        let keep = room_for_copies(options.dir.local_packs(std::process::id()));
         let mut rules = options.config.packs.rules(keep.clone());
         if let Some(pack) = only {
             let wrong = |problem: String| EdgeError::Pack { path: pack.to_owned(), problem };
@@ -197,6 +170,9 @@ impl LocalPacks {
         let local = Self { keep, packs };
         if let Some(registry) = local.packs.reload() {
             options.registry = registry;
+        }
+        if let (Some(pack), Some(broken)) = (only, local.packs.loaded().broken.first()) {
+            return Err(EdgeError::Pack { path: pack.to_owned(), problem: broken.error.to_string() });
         }
         Ok(local)
     }
@@ -212,44 +188,24 @@ impl LocalPacks {
     }
 }
 
-/// What was found about one pack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings {
-    /// Whether it can run here.
-    pub is_good: bool,
-    /// A line for each finding.
-    pub text: String,
+/// Where copies can be kept: in the edge's own place, or, for whoever tries a pack without rights on that, in a
+/// directory of its own below `/tmp`.
+fn room_for_copies(own: PathBuf) -> PathBuf {
+    if fs::create_dir_all(&own).is_ok() {
+        return own;
+    }
+    let elsewhere = PathBuf::from(format!("/tmp/steadyhand-packs.{}", uuid::Uuid::now_v7()));
+    match fs::DirBuilder::new().mode(0o700).create(&elsewhere) {
+        Ok(()) => elsewhere,
+        Err(_) => own,
+    }
 }
 
 /// Looks at a pack where it lies.
 pub fn lint(options: &Options, pack: &Path) -> Findings {
     let rules = options.config.packs.rules(options.dir.packs());
-    match packs::lint(pack, &rules) {
-        Err(error) => {
-            let lines = error.problems.iter().map(|problem| format!("{problem}\n"));
-            Findings { is_good: false, text: lines.collect() }
-        }
-        Ok((manifest, digest)) => {
-            let mut text = format!("{} {}: good\ndigest {digest}\n", manifest.name, manifest.version);
-            for skill in &manifest.skills {
-                let class = skill.class.unwrap_or(rules.default_class);
-                text.push_str(&format!("skill {}: {class}, scope {}\n", skill.key, skill.scope));
-                if skill.class.is_none() {
-                    text.push_str(&format!("warning: {} has no class, so it is {class}\n", skill.key));
-                }
-                if skill.scope == Scope::Host && options.registry.get(&skill.key).is_some() {
-                    text.push_str(&format!(
-                        "warning: {} is a builtin skill, so the pack will be skipped\n",
-                        skill.key
-                    ));
-                }
-            }
-            for words in manifest.reach() {
-                text.push_str(&format!("reaches {words}\n"));
-            }
-            Findings { is_good: true, text }
-        }
-    }
+    let is_builtin = |scope: Scope, key: &str| scope == Scope::Host && options.registry.get(key).is_some();
+    packs::examine(pack, &rules, &is_builtin)
 }
 
 impl Drop for LocalPacks {
@@ -361,6 +317,42 @@ mod tests {
         until(&runner, |registry| registry.get("beta_look").is_none()).await;
         assert!(runner.registry().get("host_load").is_some(), "builtins stay");
         following.abort();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_hangup_makes_the_edge_look_at_its_packs_again() {
+        // Caught from here on in the whole process, which would end of it otherwise.
+        let _caught = signal(SignalKind::hangup()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = edge_with_packs(folder.path());
+        let (packs, runner) =
+            (Arc::new(Packs::new(&options)), Arc::new(options.runner(Journal::in_memory()).unwrap()));
+        put_in_place(&packs, &runner).await;
+        let following = tokio::spawn(follow(None, Arc::clone(&packs), Arc::clone(&runner)));
+        put_pack(folder.path(), "alpha", "alpha_look", 1);
+        until(&runner, |registry| {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).unwrap();
+            registry.get("alpha_look").is_some()
+        })
+        .await;
+        following.abort();
+    }
+
+    #[tokio::test]
+    async fn a_pack_for_the_manager_only_is_none_of_a_host_s() {
+        let folder = tempfile::tempdir().unwrap();
+        put_pack(folder.path(), "alpha", "alpha_look", 1);
+        let manifest = folder.path().join("packs/alpha/skill.json");
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, text.replace("\"class\":\"safe\"", "\"class\":\"safe\",\"scope\":\"manager\""))
+            .unwrap();
+        let options = edge_with_packs(folder.path());
+        let packs = Arc::new(Packs::new(&options));
+        let runner = options.runner(Journal::in_memory()).unwrap();
+        put_in_place(&packs, &runner).await;
+        assert_eq!(packs.loaded().packs.len(), 1);
+        assert!(descriptions(&packs.loaded()).is_empty());
+        assert!(runner.registry().get("alpha_look").is_none());
     }
 
     #[tokio::test]

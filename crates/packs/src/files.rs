@@ -198,11 +198,15 @@ impl Intake<'_> {
         }
         let mode = meta.mode() & 0o7777;
         if mode & 0o022 != 0 {
-            let message = format!("its mode is {mode:04o}: others than its owner can write it; chmod go-w");
+            let message = format!(
+                "{}'s mode is {mode:04o}: others than the owner can write it; chmod -R go-w on the pack",
+                shown(at)
+            );
             return Err(Problem::new(Fault::Writable, at, message));
         }
         if mode & 0o6000 != 0 {
-            let message = format!("its mode is {mode:04o}: nothing in a pack may be setuid or setgid");
+            let message =
+                format!("{}'s mode is {mode:04o}: nothing in a pack may be setuid or setgid", shown(at));
             return Err(Problem::new(Fault::BadFile, at, message));
         }
         Ok(())
@@ -210,7 +214,8 @@ impl Intake<'_> {
 
     fn bad_owner(&self, at: &str, owner: u32) -> Problem {
         let wanted: Vec<String> = self.owners.iter().map(u32::to_string).collect();
-        let message = format!("belongs to user id {owner}; must belong to {}", wanted.join(" or "));
+        let message =
+            format!("{} belongs to user id {owner}; must belong to {}", shown(at), wanted.join(" or "));
         Problem::new(Fault::BadOwner, at, message)
     }
 
@@ -225,6 +230,11 @@ impl Intake<'_> {
         self.hash.update((name.len() as u64).to_be_bytes());
         self.hash.update(name.as_bytes());
     }
+}
+
+/// A place in a pack, in words.
+fn shown(at: &str) -> String {
+    if at.is_empty() { "the pack's directory".to_owned() } else { format!("`{at}`") }
 }
 
 /// Whether a link at `inside`, a path in the pack, can't lead out of it. A link through another link is judged by each

@@ -7,13 +7,17 @@
 //! the manager, its executor starts [`PackSkill::command`] for a call that its gate has admitted.
 
 mod files;
+mod findings;
 mod json;
 mod load;
 mod manifest;
 mod problem;
 mod skill;
+mod watch;
 
-pub use self::skill::{PackRequest, PackSkill};
+pub use self::skill::{PROGRESS_LINES, PackRequest, PackSkill};
+pub use findings::{Findings, examine};
 pub use load::{BrokenPack, Environment, LoadRules, Loaded, Pack, lint, load};
 pub use manifest::{LimitsManifest, Manifest, Need, SandboxManifest, SkillManifest};
 pub use problem::{Fault, PackError, Problem};
+pub use watch::PackWatch;

@@ -106,6 +106,48 @@ impl Loaded {
     pub fn of_scope(&self, scope: Scope) -> impl Iterator<Item = &Arc<PackSkill>> {
         self.skills.iter().filter(move |skill| skill.definition().scope == scope)
     }
+
+    /// The skills of one pack in one scope.
+    pub fn skills_of<'a>(
+        &'a self,
+        pack: &'a Arc<Pack>,
+        scope: Scope,
+    ) -> impl Iterator<Item = &'a Arc<PackSkill>> {
+        self.of_scope(scope).filter(move |skill| Arc::ptr_eq(skill.pack(), pack))
+    }
+
+    /// The packs that have skills of one scope.
+    pub fn packs_of_scope(&self, scope: Scope) -> impl Iterator<Item = &Arc<Pack>> {
+        self.packs.iter().filter(move |pack| self.skills_of(pack, scope).next().is_some())
+    }
+
+    /// Whether the same packs were found, and the same are broken.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let digests = |loaded: &Self| loaded.packs.iter().map(|pack| pack.digest.clone()).collect::<Vec<_>>();
+        digests(self) == digests(other) && self.broken == other.broken
+    }
+
+    /// Tells the log what is new since `before`.
+    pub fn tell(&self, before: &Self) {
+        for pack in &self.packs {
+            if before.packs.iter().any(|other| other.digest == pack.digest) {
+                continue;
+            }
+            let (name, version) = (pack.manifest.name.as_str(), pack.manifest.version.as_str());
+            tracing::info!(pack = name, version, digest = pack.digest, "pack loaded");
+            for warning in &pack.warnings {
+                tracing::warn!(pack = name, "{warning}");
+            }
+        }
+        for pack in self.broken.iter().filter(|pack| !before.broken.contains(pack)) {
+            tracing::warn!(path = %pack.found.display(), error = %pack.error, "pack skipped");
+        }
+        for pack in &before.packs {
+            if !self.packs.iter().any(|other| other.manifest.name == pack.manifest.name) {
+                tracing::info!(pack = pack.manifest.name, "pack gone");
+            }
+        }
+    }
 }
 
 /// Checks one pack where it lies, with the same eyes as [`load`]; keeps nothing.

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 const DEFAULT_STDOUT_BYTES: u32 = 1024 * 1024;
 
 /// Lines of progress that wait to be read.
-const PROGRESS_LINES: usize = 16;
+pub const PROGRESS_LINES: usize = 16;
 
 /// How much of standard error is kept.
 const STDERR_BYTES: usize = 64 * 1024;
@@ -93,6 +93,18 @@ impl PackSkill {
     /// What it is.
     pub fn definition(&self) -> &Definition {
         self.capability.definition()
+    }
+
+    /// The hash of its definition and of the pack's files.
+    pub fn hash(&self) -> &str {
+        self.capability.hash()
+    }
+
+    /// What a machine lacks for it, or its configuration doesn't let it have, in words.
+    pub fn lacks(&self, host: &dyn Host) -> Vec<String> {
+        let needs = self.manifest().into_iter().flat_map(|skill| &skill.prerequisites);
+        let lacking = needs.filter(|need| !need.is_met(host)).map(Need::describe);
+        lacking.chain(self.forbidden.iter().cloned()).collect()
     }
 
     fn manifest(&self) -> Option<&SkillManifest> {
@@ -211,7 +223,7 @@ impl PackSkill {
             let message = format!(
                 "`{key}` answered with {} bytes; its limit is {} (limits.stdout_bytes in skill.json)",
                 ended.stdout.total,
-                self.stdout_bytes()
+                ended.stdout.bytes.len()
             );
             return Err(SkillError::new(SkillErrorKind::TooLarge, message));
         }
@@ -236,9 +248,7 @@ impl AnySkill for PackSkill {
     }
 
     fn unmet(&self, host: &dyn Host) -> Vec<String> {
-        let needs = self.manifest().into_iter().flat_map(|skill| &skill.prerequisites);
-        let lacking = needs.filter(|need| !need.is_met(host)).map(Need::describe);
-        lacking.chain(self.forbidden.iter().cloned()).collect()
+        self.lacks(host)
     }
 
     fn run<'a>(
@@ -260,6 +270,10 @@ impl AnySkill for PackSkill {
             let follow = async {
                 while let Some(line) = lines.recv().await {
                     tracing::debug!(call.id = %cx.call_id, skill = self.key(), line, "progress");
+                    // Whoever shows them may be slow; the program isn't made to wait for that.
+                    if let Some(shown) = &cx.progress {
+                        let _ = shown.try_send(line);
+                    }
                 }
             };
             // The lines end with the child.

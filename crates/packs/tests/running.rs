@@ -30,11 +30,19 @@ fn only(shelf: &Shelf) -> Arc<PackSkill> {
 }
 
 async fn call(skill: &PackSkill, args: Value) -> Result<Value, SkillError> {
+    call_with(skill, args, None).await
+}
+
+async fn call_with(
+    skill: &PackSkill,
+    args: Value,
+    progress: Option<tokio::sync::mpsc::Sender<String>>,
+) -> Result<Value, SkillError> {
     let catalogue = Catalogue::new([skill.capability()]).unwrap();
     let door = Admission::new(catalogue, Arc::new(|_| Vec::new()), Limits::default());
     let (call, _ticket) = door.accept(Request::local(skill.key(), args, 0, Duration::from_secs(20))).unwrap();
     let sandbox = Arc::new(Plain::default());
-    let cx = SkillContext { sandbox, ..SkillContext::new(Arc::new(ThisMachine)) };
+    let cx = SkillContext { sandbox, progress, ..SkillContext::new(Arc::new(ThisMachine)) };
     skill.run(call, &cx).await
 }
 
@@ -130,6 +138,24 @@ async fn an_answer_is_one_json_value_within_its_limit() {
     }
     let error = result_of("head -c 2000000 /dev/zero | tr '\\0' 1").await.unwrap_err();
     assert_eq!(error.kind, SkillErrorKind::TooLarge);
+}
+
+#[tokio::test]
+async fn progress_is_handed_on_and_nobody_who_reads_it_slowly_holds_up_the_program() {
+    let shelf = Shelf::new();
+    shelf.pack("alpha", "for i in $(seq 40); do echo \"progress $i of 40\" >&2; done; echo 1");
+    let skill = only(&shelf);
+    for room in [64, 1] {
+        let (sender, mut lines) = tokio::sync::mpsc::channel(room);
+        let answer = call_with(&skill, json!({}), Some(sender)).await;
+        assert_eq!(answer.unwrap(), 1);
+        let mut told = Vec::new();
+        while let Some(line) = lines.recv().await {
+            told.push(line);
+        }
+        assert_eq!((told[0].as_str(), told.len()), ("1 of 40", room.min(40)));
+    }
+    assert_eq!(call(&skill, json!({})).await.unwrap(), 1, "where nobody listens");
 }
 
 #[tokio::test]

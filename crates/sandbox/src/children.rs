@@ -18,6 +18,9 @@ use std::time::Duration;
 
 const MIB: u64 = 1024 * 1024;
 
+/// How much is kept of a stream for whoever doesn't say.
+const DEFAULT_OUTPUT_BYTES: usize = 2 * 1024 * 1024;
+
 /// What a child in a workspace keeps, so that it can write there whoever owns the files: changing owners, ignoring
 /// permissions, acting as owner.
 const WORKSPACE_CAPABILITIES: u64 = 0b1011;
@@ -156,8 +159,12 @@ impl Children {
         }
     }
 
-    async fn run_child(&self, command: ChildCommand) -> Result<ChildEnded, SandboxError> {
+    async fn run_child(&self, mut command: ChildCommand) -> Result<ChildEnded, SandboxError> {
         check(&command)?;
+        // Progress is for people to look at; what can't tell of it still runs.
+        let is_silent = self.backend == Backend::Docker
+            && command.profile != Profile::Full
+            && command.progress.take().is_some();
         let (wall, limits) = self.limits(&command.limits);
         let name = run_name();
         let group = match &self.groups {
@@ -165,10 +172,13 @@ impl Children {
             None => None,
         };
         let spec = self.spec(&command, limits, group.as_ref(), &name)?;
-        let report = self.report(&command, &spec);
+        let mut report = self.report(&command, &spec);
+        if is_silent {
+            report.weaker.push("a container has no descriptor 3, so its progress isn't told".to_owned());
+        }
         let most = |asked: usize| {
-            let most = self.config.resources.max_output_bytes;
-            if asked == 0 { most } else { asked.min(most) }
+            let wanted = if asked == 0 { DEFAULT_OUTPUT_BYTES } else { asked };
+            wanted.min(self.config.resources.max_output_bytes)
         };
         let job = Job {
             spec,
@@ -180,7 +190,6 @@ impl Children {
             group,
         };
         let done = run::run(&self.config.helper, job).await?;
-        let mut report = report;
         report.weaker.extend(done.weaker);
         Ok(ChildEnded {
             exit: done.exit,
@@ -270,9 +279,6 @@ impl Children {
             && let Some(closed) = command.openings.iter().find(|opening| !self.can_open(opening))
         {
             return Err(SandboxError::Refused(format!("{} can't open {closed:?}", self.backend)));
-        }
-        if self.backend == Backend::Docker && hold != Hold::Full && command.progress.is_some() {
-            return Err(SandboxError::Refused("a container has no descriptor 3 for progress".to_owned()));
         }
         let may_hold_full =
             self.abi > 0 && (self.root || hold != Hold::Full || crate::Offers::look().user_namespaces);

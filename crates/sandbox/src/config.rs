@@ -64,7 +64,7 @@ pub struct Resources {
     pub max_file_mb: u32,
     /// Longest time. Default: 1 h.
     pub max_wall: Duration,
-    /// Most bytes that are kept of standard output or standard error. Default: 2 MiB.
+    /// Most bytes that are kept of standard output or standard error, whatever is asked for. Default: 16 MiB.
     pub max_output_bytes: usize,
 }
 
@@ -77,7 +77,7 @@ impl Default for Resources {
             max_pids: 128,
             max_file_mb: 1024,
             max_wall: Duration::from_secs(3600),
-            max_output_bytes: 2 * 1024 * 1024,
+            max_output_bytes: 16 * 1024 * 1024,
         }
     }
 }

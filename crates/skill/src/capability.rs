@@ -26,6 +26,8 @@ pub struct Capability {
     program: Option<String>,
     subprocess: bool,
     settles_by_boot: bool,
+    least: Class,
+    unmet: Vec<String>,
 }
 
 impl Capability {
@@ -68,6 +70,7 @@ impl Capability {
         let validator = Validator::new(&definition.params)?;
         Ok(Self {
             hash: definition.hash(),
+            least: definition.class,
             definition,
             validator,
             classify,
@@ -75,7 +78,32 @@ impl Capability {
             program: None,
             subprocess: false,
             settles_by_boot: false,
+            unmet: Vec::new(),
         })
+    }
+
+    /// Lifts every call of it to at least this class, for example where nothing holds what it starts.
+    #[must_use]
+    pub fn with_least_class(mut self, least: Class) -> Self {
+        self.least = self.least.max(least);
+        self
+    }
+
+    /// The least class that any call of it has here: the definition's, or what it was lifted to.
+    pub fn least_class(&self) -> Class {
+        self.least
+    }
+
+    /// Says what the manager's own machine lacks for it, in words. Of host skills each host tells that itself.
+    #[must_use]
+    pub fn with_unmet(mut self, unmet: Vec<String>) -> Self {
+        self.unmet = unmet;
+        self
+    }
+
+    /// What the manager's own machine lacks for it; empty if it can run.
+    pub fn unmet(&self) -> &[String] {
+        &self.unmet
     }
 
     /// Says whether it starts programs that its arguments choose, as [`Skill::SUBPROCESS`] does.
@@ -141,9 +169,9 @@ impl Capability {
         self.validator.check(args)
     }
 
-    /// The class of a call with these arguments: never below the definition's own class.
+    /// The class of a call with these arguments: never below [`Capability::least_class`].
     pub fn class_of(&self, args: &Value) -> Class {
-        (self.classify)(args).max(self.definition.class)
+        (self.classify)(args).max(self.least)
     }
 
     /// As [`Capability::class_of`], for whoever must go on when it panics: `None` then.

@@ -93,13 +93,15 @@ impl Catalogue {
     }
 
     /// The tools that an LLM is told of, in order. A manager tool with a host skill's key is its batch form and
-    /// stands for it.
+    /// stands for it. One whose machine lacks something is left out.
     pub fn llm_tools(&self) -> Vec<LlmTool> {
         self.entries
             .iter()
             .filter(|entry| {
                 let definition = entry.definition();
-                definition.scope == Scope::Manager || self.get(Scope::Manager, &definition.key).is_none()
+                let stands =
+                    definition.scope == Scope::Manager || self.get(Scope::Manager, &definition.key).is_none();
+                stands && entry.unmet().is_empty()
             })
             .map(|entry| llm_tool(entry.definition()))
             .collect()

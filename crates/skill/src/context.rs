@@ -4,6 +4,7 @@ use crate::Host;
 use crate::sandbox::{NoChildren, Sandbox};
 use model::{CallId, Class};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,9 @@ pub struct SkillContext {
     pub class: Class,
     /// When the call is stopped, if there is a limit.
     pub deadline: Option<Instant>,
+    /// Where lines of progress go, for people. A line that finds no room is dropped: nothing waits for whoever reads
+    /// them. `None`: nobody does.
+    pub progress: Option<mpsc::Sender<String>>,
 }
 
 impl SkillContext {
@@ -35,6 +39,7 @@ impl SkillContext {
             call_id: CallId::generate(),
             class: Class::Safe,
             deadline: None,
+            progress: None,
         }
     }
 }

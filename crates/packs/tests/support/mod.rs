@@ -73,7 +73,8 @@ pub fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Starts programs as they are and keeps what was asked for.
+/// Starts programs as they are and keeps what was asked for. Each line that they write to standard error beginning with
+/// `progress ` counts as one of descriptor 3, which a plain process can't be given.
 #[derive(Debug, Default)]
 pub struct Plain {
     pub asked: Mutex<Vec<String>>,
@@ -107,6 +108,13 @@ impl Sandbox for Plain {
             let _ = stdin.write_all(&command.stdin.unwrap_or_default()).await;
             drop(stdin);
             let output = child.wait_with_output().await.unwrap();
+            if let Some(progress) = &command.progress {
+                for line in String::from_utf8_lossy(&output.stderr).lines() {
+                    if let Some(line) = line.strip_prefix("progress ") {
+                        progress.send(line.to_owned()).await.unwrap();
+                    }
+                }
+            }
             let exit = match output.status.code() {
                 Some(code) => Exit::Code(code),
                 None => Exit::Signal(output.status.signal().unwrap_or_default()),

@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 33;
 
 /// Notices changes below some directories, also of one that isn't there yet.
 #[derive(Debug)]
-pub(crate) struct PackWatch {
+pub struct PackWatch {
     events: AsyncFd<OwnedFd>,
     dirs: Vec<PathBuf>,
     watched: BTreeSet<PathBuf>,
@@ -33,7 +33,11 @@ pub(crate) struct PackWatch {
 
 impl PackWatch {
     /// Begins to watch; what happens from here on is noticed.
-    pub(crate) fn new(dirs: &[PathBuf]) -> io::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kernel gives no more watches.
+    pub fn new(dirs: &[PathBuf]) -> io::Result<Self> {
         #[expect(
             deprecated,
             reason = "an `OwnedFd` keeps its descriptor, and nothing unsafe is needed to say so"
@@ -90,7 +94,11 @@ impl PackWatch {
     /// Waits until something has changed and it has become quiet.
     ///
     /// Cancel safety: nothing that happens is missed by a later call, but what had begun to be waited for is.
-    pub(crate) async fn changed(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kernel tells no more.
+    pub async fn changed(&mut self) -> io::Result<()> {
         self.some_event().await?;
         let patience = Instant::now() + PATIENCE;
         loop {
