@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Plugin } from "vite";
 import type { Call, EnrollmentToken, Me } from "../src/api/types";
 import { ago, calls, capabilities, hosts, makeCall, models, newId, sessions, users } from "./data";
+import { packs } from "./packs";
 import { announce, events, listen, playTurn, stopTurn } from "./turns";
 
 /** A body is taken as it comes: this stand-in checks nothing. */
@@ -71,6 +72,15 @@ function filtered(query: URLSearchParams): Call[] {
       call.started_at < to &&
       JSON.stringify([call.tool, call.args, call.error]).includes(query.get("q") ?? ""),
   );
+}
+
+function decidePack(pin: string, state: "accepted" | "waiting") {
+  const pack = found(
+    packs.find((each) => each.pin === pin),
+    "pack",
+  );
+  pack.state = state;
+  return state === "accepted" ? pack : undefined;
 }
 
 async function runCall(body: Record<string, unknown>): Promise<Call> {
@@ -221,7 +231,9 @@ const routes: [string, RegExp, Handler][] = [
     },
   ],
   ["GET", /^\/capabilities$/, () => page(capabilities)],
-  ["GET", /^\/packs$/, () => page([])],
+  ["GET", /^\/packs$/, () => page(packs)],
+  ["POST", /^\/packs\/(.+)\/accept$/, ({ params }) => decidePack(params[0] ?? "", "accepted")],
+  ["POST", /^\/packs\/(.+)\/revoke$/, ({ params }) => decidePack(params[0] ?? "", "waiting")],
   ["POST", /^\/calls$/, ({ body }) => runCall(body)],
   [
     "GET",

@@ -1,8 +1,10 @@
 //! The door itself.
 
+use crate::packs::PackBodies;
 use crate::running::Running;
 use crate::trace::{call_span, note_end};
 use crate::{CallChange, CallOutcome};
+use arc_swap::ArcSwap;
 use gate::{Admission, AdmittedCall, CallRequest, Gate, GateError, HostDirectory, HostDispatcher};
 use model::{CallId, CallState};
 use skill::Capability;
@@ -44,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) dispatcher: Arc<dyn HostDispatcher>,
     pub(crate) tools: BTreeMap<&'static str, &'static dyn Tool>,
     pub(crate) running: Running,
+    /// The packs beside the manager.
+    pub(crate) packs: ArcSwap<PackBodies>,
 }
 
 impl fmt::Debug for Executor {
@@ -66,9 +70,8 @@ impl Executor {
     pub fn new(parts: ExecutorParts) -> Self {
         let ExecutorParts { gate, storage, hosts, dispatcher, tools } = parts;
         let tools = tools.into_iter().map(|tool| (tool.metadata().key, tool)).collect();
-        Self {
-            inner: Arc::new(Inner { gate, storage, hosts, dispatcher, tools, running: Running::default() }),
-        }
+        let (running, packs) = (Running::default(), ArcSwap::default());
+        Self { inner: Arc::new(Inner { gate, storage, hosts, dispatcher, tools, running, packs }) }
     }
 
     /// Runs an admitted call to its end and puts that on record. The one door: no capability runs but through here.

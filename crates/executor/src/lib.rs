@@ -7,6 +7,7 @@
 mod children;
 mod executor;
 mod outcome;
+mod packs;
 mod run;
 mod running;
 mod trace;

@@ -10,7 +10,7 @@ use gate::{AdmittedCall, Dispatched, FinishedCall, Recorded};
 use metrics::{counter, gauge, histogram};
 use model::{CallId, CallState, Class, EdgeId, Scope};
 use serde_json::Value;
-use skill::{SkillError, SkillErrorKind};
+use skill::{SkillError, SkillErrorKind, Source};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ const RECORD_AGAIN_MOST: Duration = Duration::from_secs(30);
 
 /// Why a call is to end before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
+pub(crate) enum Cut {
     Cancelled,
     Abandoned,
     Deadline,
@@ -76,6 +76,7 @@ impl Executor {
         span.record("call.class", call.class().as_str());
         let started = Instant::now();
         let (mut finished, children) = match call.capability().definition().scope {
+            Scope::Manager if is_of_pack(&call) => (self.run_pack(&call, &stops).await, Vec::new()),
             Scope::Manager => self.run_tool(&call, &stops).await,
             Scope::Host => (run_on_host(&self.inner, &call, &stops).await, Vec::new()),
         };
@@ -176,6 +177,10 @@ impl Executor {
     }
 }
 
+fn is_of_pack(call: &AdmittedCall) -> bool {
+    matches!(call.capability().source(), Source::Pack(_))
+}
+
 async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> FinishedCall {
     let Some(edge) = call.edge() else {
         return failed(SkillErrorKind::Invalid, "the call names no host".to_owned());
@@ -197,7 +202,7 @@ async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> Finis
 }
 
 /// Waits for whatever ends the call from outside.
-async fn cut(call: &AdmittedCall, stops: &Stops, slack: Duration) -> Cut {
+pub(crate) async fn cut(call: &AdmittedCall, stops: &Stops, slack: Duration) -> Cut {
     tokio::select! {
         () = stops.cancel.cancelled() => Cut::Cancelled,
         () = stops.abandoned.cancelled(), if call.class() == Class::Safe => Cut::Abandoned,
@@ -253,7 +258,7 @@ fn no_answer(call: &AdmittedCall, cut: Cut) -> FinishedCall {
     finished
 }
 
-fn answered(answer: Result<Value, SkillError>) -> FinishedCall {
+pub(crate) fn answered(answer: Result<Value, SkillError>) -> FinishedCall {
     match answer {
         Ok(value) => FinishedCall {
             result: Some(Bytes::from(value.to_string())),
@@ -271,14 +276,14 @@ fn answered(answer: Result<Value, SkillError>) -> FinishedCall {
     }
 }
 
-fn cut_short(cut: Cut, call: &AdmittedCall) -> FinishedCall {
+pub(crate) fn cut_short(cut: Cut, call: &AdmittedCall) -> FinishedCall {
     FinishedCall {
         error_kind: Some(cut.kind()),
         ..FinishedCall::without_result(cut.state(), cut.reason(call))
     }
 }
 
-fn failed(kind: SkillErrorKind, reason: String) -> FinishedCall {
+pub(crate) fn failed(kind: SkillErrorKind, reason: String) -> FinishedCall {
     FinishedCall { error_kind: Some(kind), ..FinishedCall::without_result(CallState::Failed, reason) }
 }
 

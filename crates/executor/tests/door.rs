@@ -5,6 +5,7 @@
 mod door {
     pub mod admission;
     pub mod ends;
+    pub mod own_packs;
     pub mod packs;
     pub mod support;
     pub mod tools;

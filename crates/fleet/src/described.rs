@@ -86,6 +86,7 @@ fn pack_facts(said: PackDescription) -> PackFacts {
         version: short(&said.version),
         digest: short(&said.digest),
         description: said.description.chars().filter(|letter| !letter.is_control()).take(500).collect(),
+        beside_manager: false,
         definitions,
         reach: texts(&said.reach),
         warnings: texts(&said.warnings),

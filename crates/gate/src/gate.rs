@@ -3,7 +3,7 @@
 use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
 use crate::packs::PackBook;
-use crate::review::{Outcome, Review, Reviewer};
+use crate::review::{Outcome, Review, Reviewer, lacking};
 use crate::{
     AdmittedCall, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, ProbeRules, Recorded,
     Recorder, Redactor, ToolPolicy,
@@ -147,11 +147,13 @@ impl Gate {
     ) -> Result<Admission, GateError> {
         let call = request.call_id;
         let catalogue = self.catalogue.load_full();
+        let own_packs = self.packs.own();
         let reviewer = Reviewer {
             catalogue: &catalogue,
             policy: &self.policy,
             hosts: self.hosts.as_ref(),
             probes: &self.probes,
+            own_packs: &own_packs,
         };
         let Review { class, definition_hash, edge_name, outcome } = reviewer.review(&mut request);
         let outcome = match (refusal, outcome, &approval) {
@@ -237,17 +239,17 @@ impl Gate {
 
     /// Why calls of a capability are refused whoever asks; `None` if they can run. For lists of capabilities.
     pub fn refusal_of(&self, capability: &Capability) -> Option<String> {
-        let Definition { key, class, scope, .. } = capability.definition();
+        let Definition { key, scope, .. } = capability.definition();
         let roles = Roles::new([Role::Admin]);
         let facts = Facts {
             key,
-            class: *class,
+            class: capability.least_class(),
             policy: self.policy.of(*scope, key),
             roles: &roles,
             needs_look: None,
         };
         match decide(&facts) {
-            Decision::Run => None,
+            Decision::Run => lacking(capability),
             Decision::Refuse { reason, .. } => Some(reason),
         }
     }

@@ -26,7 +26,7 @@ pub use gate::{Admission, Gate, GateParts, Rejection};
 pub use groups::{GROUPS, groups_of};
 pub use hosts::{Dispatched, HostDirectory, HostDispatcher, HostFacts, HostState, SkillFacts};
 pub use limits::CallLimits;
-pub use packs::{PackBook, PackFacts, PackProblem};
+pub use packs::{OwnPacks, PackBook, PackFacts, PackProblem};
 pub use places::ProbeRules;
 pub use policy::{Policy, PolicyProblem, RawToolPolicy, ToolPolicy};
 pub use record::{FinishedCall, LocalCall, Recorded, Recorder};

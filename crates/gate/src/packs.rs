@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use storage::packs::PackPin;
 use storage::{Actor, Storage, StorageError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tracing::warn;
 
 /// A pack as an edge tells of it.
@@ -26,13 +26,15 @@ pub struct PackFacts {
     pub digest: String,
     /// What it is for.
     pub description: String,
-    /// Its host skills.
+    /// Whether it lies beside the manager, so that its skills are those of scope manager. Else a host tells of it.
+    pub beside_manager: bool,
+    /// Its skills of that scope.
     pub definitions: Vec<Definition>,
     /// What its calls may reach, in words.
     pub reach: Vec<String>,
     /// Sentences about it.
     pub warnings: Vec<String>,
-    /// Where it is on the host.
+    /// Where it is.
     pub path: String,
     /// Why it can't be used; empty if it can.
     pub error: String,
@@ -59,6 +61,10 @@ impl PackFacts {
     ///
     /// Fails where what the edge told isn't what a pack can have.
     pub fn capabilities(&self) -> Result<Vec<Arc<Capability>>, PackProblem> {
+        Ok(self.made()?.into_iter().map(Arc::new).collect())
+    }
+
+    fn made(&self) -> Result<Vec<Capability>, PackProblem> {
         if !self.error.is_empty() {
             return Err(PackProblem(self.error.clone()));
         }
@@ -69,18 +75,56 @@ impl PackFacts {
         self.definitions
             .iter()
             .map(|definition| {
-                check(definition)?;
+                check(definition, self.scope())?;
                 let source = Source::Pack(self.name.clone());
                 let capability = Capability::new(definition.clone(), |_| Class::Safe, source)
                     .map_err(|error| PackProblem(format!("`{}`: {error}", definition.key)))?;
-                Ok(Arc::new(capability.with_program(self.digest.as_str()).with_subprocess(true)))
+                Ok(capability.with_program(self.digest.as_str()).with_subprocess(true))
             })
             .collect()
     }
+
+    /// Where its skills run.
+    pub fn scope(&self) -> Scope {
+        if self.beside_manager { Scope::Manager } else { Scope::Host }
+    }
 }
 
-/// What an edge tells is shown to people and models, so it is held to what a manifest may say.
-fn check(definition: &Definition) -> Result<(), PackProblem> {
+/// The packs beside the manager, as they were found there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnPacks {
+    /// Those that have skills of scope manager, and those that are broken.
+    pub packs: Vec<PackFacts>,
+    /// What the manager's machine lacks for a skill, in words, by the skill's hash.
+    pub unmet: BTreeMap<String, Vec<String>>,
+    /// Whether a sandbox keeps safe skills from changing anything. Where none does, they count as mutating.
+    pub holds_read_only: bool,
+}
+
+impl OwnPacks {
+    /// Whether a pack has a skill with this key, accepted or not.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.packs.iter().flat_map(|pack| &pack.definitions).any(|definition| definition.key == key)
+    }
+
+    /// The skills of a pack as they can be called here and at this time; none of one that isn't here as it was
+    /// accepted.
+    fn as_here(&self, pack: &PackFacts) -> Result<Vec<Arc<Capability>>, PackProblem> {
+        let pin = pack.pin();
+        if !self.packs.iter().any(|own| own.error.is_empty() && own.pin() == pin) {
+            return Ok(Vec::new());
+        }
+        let here = |capability: Capability| {
+            let unmet = self.unmet.get(capability.hash()).cloned().unwrap_or_default();
+            let least = if self.holds_read_only { Class::Safe } else { Class::Mutating };
+            Arc::new(capability.with_unmet(unmet).with_least_class(least))
+        };
+        Ok(pack.made()?.into_iter().map(here).collect())
+    }
+}
+
+/// What is told of a pack is shown to people and models, so it is held to what a manifest may say.
+fn check(definition: &Definition, scope: Scope) -> Result<(), PackProblem> {
     let texts = [
         (&definition.name, 80),
         (&definition.description, 1000),
@@ -90,7 +134,7 @@ fn check(definition: &Definition) -> Result<(), PackProblem> {
     let is_plain = |(text, most): &(&String, usize)| {
         text.chars().count() <= *most && !text.chars().any(char::is_control)
     };
-    if definition.scope != Scope::Host
+    if definition.scope != scope
         || !Definition::is_legal_key(&definition.key)
         || !texts.iter().all(is_plain)
         || definition.params.to_string().len() > 64 * 1024
@@ -107,8 +151,11 @@ pub struct PackBook {
     /// Without packs.
     base: Arc<Catalogue>,
     catalogue: Arc<ArcSwap<Catalogue>>,
+    own: ArcSwap<OwnPacks>,
     /// Held while the catalogue is made anew.
     changing: Mutex<()>,
+    /// How often it was made anew.
+    changed: watch::Sender<u64>,
 }
 
 impl fmt::Debug for PackBook {
@@ -120,15 +167,38 @@ impl fmt::Debug for PackBook {
 impl PackBook {
     /// The book over a catalogue that has no packs yet.
     pub(crate) fn new(storage: Storage, catalogue: Arc<ArcSwap<Catalogue>>) -> Self {
-        Self { storage, base: catalogue.load_full(), catalogue, changing: Mutex::default() }
+        let (base, own) = (catalogue.load_full(), ArcSwap::default());
+        Self { storage, base, catalogue, own, changing: Mutex::default(), changed: watch::Sender::default() }
     }
 
     /// Puts the skills of all accepted packs into the catalogue.
     pub(crate) async fn load(&self) -> Result<(), StorageError> {
         let _changing = self.changing.lock().await;
         let pins = self.storage.pack_pins().list().await?;
-        self.catalogue.store(Arc::new(with_packs(&self.base, &pins)));
+        self.catalogue.store(Arc::new(with_packs(&self.base, &pins, &self.own.load())));
+        self.changed.send_modify(|times| *times += 1);
         Ok(())
+    }
+
+    /// Wakes whenever a pack was accepted or revoked, and when those beside the manager changed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// The packs beside the manager.
+    pub fn own(&self) -> Arc<OwnPacks> {
+        self.own.load_full()
+    }
+
+    /// Tells which packs are beside the manager. Those of their skills that were accepted can be called from here on;
+    /// all others are inert.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if the database does.
+    pub async fn replace_own(&self, own: OwnPacks) -> Result<(), StorageError> {
+        self.own.store(Arc::new(own));
+        self.load().await
     }
 
     /// Every accepted pack.
@@ -144,12 +214,32 @@ impl PackBook {
     ///
     /// # Errors
     ///
-    /// Fails as a conflict where it can't be used, and if the database does.
+    /// Fails as a conflict where it can't be used or takes the key of something else, and if the database does.
     pub async fn accept(&self, pack: &PackFacts, by: UserId, actor: Actor) -> Result<(), StorageError> {
-        pack.capabilities().map_err(|problem| StorageError::Conflict { reason: problem.to_string() })?;
+        self.check_keys(pack).map_err(|problem| StorageError::Conflict { reason: problem.to_string() })?;
         let (pin, name, digest) = (pack.pin(), pack.name.clone(), pack.digest.clone());
         self.storage.pack_pins().accept(pin, name, digest, json!(pack), by, actor).await?;
         self.load().await
+    }
+
+    /// A model knows tools by their keys alone, so a pack takes none that means something else, whatever its scope.
+    fn check_keys(&self, pack: &PackFacts) -> Result<(), PackProblem> {
+        let catalogue = self.catalogue.load();
+        for capability in pack.capabilities()? {
+            let key = &capability.definition().key;
+            if is_builtin(&self.base, key) {
+                return Err(PackProblem(format!("`{key}` is a builtin, which no pack replaces")));
+            }
+            let (elsewhere, words) = match pack.scope() {
+                Scope::Host => (Scope::Manager, "beside the manager"),
+                Scope::Manager => (Scope::Host, "on hosts"),
+            };
+            if catalogue.get(elsewhere, key).is_some() {
+                let problem = format!("`{key}` is the skill of a pack {words} already, which is accepted");
+                return Err(PackProblem(problem));
+            }
+        }
+        Ok(())
     }
 
     /// Takes an acceptance back: calls of the pack's skills are refused from here on.
@@ -163,15 +253,20 @@ impl PackBook {
     }
 }
 
+/// Whether the key is one of the manager's own, in whatever scope.
+fn is_builtin(base: &Catalogue, key: &str) -> bool {
+    [Scope::Host, Scope::Manager].into_iter().any(|scope| base.get(scope, key).is_some())
+}
+
 /// The catalogue with the skills of packs at its end. Of several versions of one skill the one that was accepted last
 /// is listed, and all are known by their hash.
-fn with_packs(base: &Catalogue, pins: &[PackPin]) -> Catalogue {
+fn with_packs(base: &Catalogue, pins: &[PackPin], own: &OwnPacks) -> Catalogue {
     let mut versions = Vec::new();
-    let mut listed: BTreeMap<String, Arc<Capability>> = BTreeMap::new();
+    let mut listed: BTreeMap<(Scope, String), Arc<Capability>> = BTreeMap::new();
     for pin in pins {
         let facts = serde_json::from_value::<PackFacts>(pin.pack.clone())
             .map_err(|error| PackProblem(error.to_string()))
-            .and_then(|facts| facts.capabilities());
+            .and_then(|facts| if facts.beside_manager { own.as_here(&facts) } else { facts.capabilities() });
         let capabilities = match facts {
             Ok(capabilities) => capabilities,
             Err(problem) => {
@@ -180,8 +275,8 @@ fn with_packs(base: &Catalogue, pins: &[PackPin]) -> Catalogue {
             }
         };
         for capability in capabilities {
-            let key = &capability.definition().key;
-            if base.get(Scope::Host, key).is_some() {
+            let (scope, key) = (capability.definition().scope, capability.definition().key.clone());
+            if is_builtin(base, &key) {
                 warn!(
                     pack = pin.name,
                     skill = key,
@@ -189,8 +284,10 @@ fn with_packs(base: &Catalogue, pins: &[PackPin]) -> Catalogue {
                 );
                 continue;
             }
-            versions.push(Arc::clone(&capability));
-            listed.insert(key.clone(), capability);
+            if scope == Scope::Host {
+                versions.push(Arc::clone(&capability));
+            }
+            listed.insert((scope, key), capability);
         }
     }
     let all = base.iter().cloned().chain(listed.into_values());

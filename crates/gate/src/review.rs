@@ -2,10 +2,10 @@
 
 use crate::decide::{Decision, Facts, decide};
 use crate::places::{self, Verdict};
-use crate::{CallRequest, HostDirectory, HostFacts, HostState, ProbeRules, Redactor, ToolPolicy};
+use crate::{CallRequest, HostDirectory, HostFacts, HostState, OwnPacks, ProbeRules, Redactor, ToolPolicy};
 use model::{Class, PolicyDecision, Scope};
 use serde_json::{Map, Value};
-use skill::{Capability, Catalogue, Source};
+use skill::{Capability, Catalogue, Definition, Source};
 use std::sync::Arc;
 
 /// What is to become of a request.
@@ -33,6 +33,7 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) policy: &'a ToolPolicy,
     pub(crate) hosts: &'a dyn HostDirectory,
     pub(crate) probes: &'a ProbeRules,
+    pub(crate) own_packs: &'a OwnPacks,
 }
 
 impl Reviewer<'_> {
@@ -43,8 +44,13 @@ impl Reviewer<'_> {
         }
         let host = request.edge.and_then(|edge| self.hosts.host(edge));
         let skills = host.as_ref().and_then(|host| host.skills.as_ref());
-        let has_it =
-            request.scope == Scope::Host && skills.is_some_and(|skills| skills.contains_key(&request.key));
+        let has_it = match request.scope {
+            Scope::Host if request.edge.is_some() => {
+                skills.is_some_and(|skills| skills.contains_key(&request.key))
+            }
+            // Whoever names no host may mean a tool of the manager that isn't listed yet.
+            Scope::Host | Scope::Manager => self.own_packs.has(&request.key),
+        };
         let listed = self.catalogue.get(request.scope, &request.key).cloned();
         let Some(capability) = listed.map(|listed| self.version_on(host.as_ref(), listed)) else {
             return Review {
@@ -90,8 +96,13 @@ impl Reviewer<'_> {
         if !request.narrowing.contains(key) {
             return Err(deny(format!("`{key}` is switched off for this chat.")));
         }
-        if request.scope == Scope::Host {
-            check_host(capability, request, host)?;
+        match request.scope {
+            Scope::Host => check_host(capability, request, host)?,
+            Scope::Manager => {
+                if let Some(reason) = lacking(capability) {
+                    return Err(deny(reason));
+                }
+            }
         }
         let place = places::judge(key, &request.args, self.probes, request.taint.untrusted, || {
             let mut named = request.taint.named_places.clone();
@@ -165,9 +176,9 @@ impl Reviewer<'_> {
         }
     }
 
-    fn unknown_tool(&self, request: &CallRequest, host_has_it: bool) -> String {
+    fn unknown_tool(&self, request: &CallRequest, is_of_pack: bool) -> String {
         let key: String = request.key.chars().take(80).collect();
-        if host_has_it {
+        if is_of_pack {
             return format!(
                 "`{key}` comes with a pack that no admin has accepted yet; an admin can do so on the Skills page."
             );
@@ -179,6 +190,14 @@ impl Reviewer<'_> {
             None => format!("There is no tool `{key}`."),
         }
     }
+}
+
+/// Why a capability of the manager can't run on its machine.
+pub(crate) fn lacking(capability: &Capability) -> Option<String> {
+    let Definition { key, .. } = capability.definition();
+    let unmet = capability.unmet();
+    (!unmet.is_empty())
+        .then(|| format!("`{key}` can't run beside the manager, which lacks {}.", unmet.join(" and ")))
 }
 
 /// Whether it is a pack's.

@@ -432,7 +432,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the packs of all hosts, those that wait for an admin first. */
+        /** Lists the packs of all hosts and those beside the manager, those that wait for an admin first. */
         get: operations["list_packs"];
         put?: never;
         post?: never;
@@ -452,7 +452,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accepts a pack, exactly as it was shown: its skills can be called on every host that has it. A pack that changes
+         * Accepts a pack, exactly as it was shown: its skills can be called on every host that has it, or beside the manager. A pack that changes
          *     waits again.
          */
         post: operations["accept_pack"];
@@ -1308,6 +1308,8 @@ export interface components {
             error?: string | null;
             /** @description The hosts that have it. */
             hosts: components["schemas"]["PackHost"][];
+            /** @description Where it lies beside the manager; absent if it doesn't. */
+            manager_path?: string | null;
             /** @description Its name. */
             name: string;
             /** @description What is accepted: one digest over everything that is shown here of it. */
@@ -1644,6 +1646,8 @@ export interface components {
                 error?: string | null;
                 /** @description The hosts that have it. */
                 hosts: components["schemas"]["PackHost"][];
+                /** @description Where it lies beside the manager; absent if it doesn't. */
+                manager_path?: string | null;
                 /** @description Its name. */
                 name: string;
                 /** @description What is accepted: one digest over everything that is shown here of it. */

@@ -26,6 +26,7 @@ describe("a message of the event stream", () => {
       callId: "c",
       state: "failed",
     });
+    expect(readSignal("packs.changed.v1", "{}")).toEqual({ type: "packs-changed" });
     expect(readSignal("resync.v1", "{}")).toEqual({ type: "resync" });
   });
 

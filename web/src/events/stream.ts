@@ -10,6 +10,7 @@ export type StreamStatus = "connecting" | "online" | "offline";
 export type Signal =
   | { type: "turn-event"; event: TurnEvent }
   | { type: "host-changed"; edgeId: number | null }
+  | { type: "packs-changed" }
   | { type: "call-changed"; callId: string; state: CallState | null }
   /** Something may have been missed: read again what is on the screen. */
   | { type: "resync" };
@@ -37,6 +38,7 @@ const NAMES = [
   "session.updated.v1",
   "hosts.changed.v1",
   "calls.changed.v1",
+  "packs.changed.v1",
   "resync.v1",
 ];
 
@@ -55,6 +57,7 @@ export function readSignal(name: string, data: string): Signal | null {
   const kind = typeof parsed.kind === "string" ? parsed.kind : name;
   const payload = (parsed.payload ?? parsed) as Record<string, unknown>;
   if (kind === "resync.v1") return { type: "resync" };
+  if (kind === "packs.changed.v1") return { type: "packs-changed" };
   if (kind === "hosts.changed.v1") {
     return { type: "host-changed", edgeId: typeof payload.edge_id === "number" ? payload.edge_id : null };
   }

@@ -15,6 +15,8 @@ function keysOf(signal: Signal): QueryKey[] {
         ["enrollment-tokens"],
         ...(signal.edgeId === null ? [] : [["host", signal.edgeId]]),
       ];
+    case "packs-changed":
+      return [["packs"], ["capabilities"]];
     case "call-changed":
       return [["calls"], ["density"], ["call", signal.callId]];
     case "turn-event":

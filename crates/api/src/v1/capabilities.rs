@@ -117,7 +117,7 @@ fn view(
         key: definition.key,
         name: definition.name,
         description: definition.description,
-        class: definition.class,
+        class: capability.least_class(),
         scope: definition.scope,
         category: definition.category,
         params: definition.params,

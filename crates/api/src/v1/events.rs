@@ -66,6 +66,7 @@ async fn handler(
         turns: app.agent.events(),
         hosts: app.fleet.changes(),
         calls: app.executor.changes(),
+        packs: app.executor.gate().packs().changes(),
         access: app.access_changed.subscribe(),
         recheck: ticks(),
         pending: VecDeque::new(),
@@ -97,6 +98,7 @@ struct Live {
     turns: watch::Receiver<i64>,
     hosts: broadcast::Receiver<EdgeId>,
     calls: broadcast::Receiver<CallChange>,
+    packs: watch::Receiver<u64>,
     access: watch::Receiver<u64>,
     recheck: Interval,
     pending: VecDeque<Event>,
@@ -132,6 +134,10 @@ impl Live {
                     Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
                     Err(RecvError::Closed) => return None,
                 },
+                changed = self.packs.changed() => {
+                    changed.ok()?;
+                    self.pending.push_back(hint("packs.changed.v1", &json!({})));
+                }
                 changed = self.access.changed() => {
                     changed.ok()?;
                     self.still_may().await?;

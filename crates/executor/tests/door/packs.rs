@@ -118,17 +118,14 @@ async fn what_no_manifest_can_say_is_not_accepted() {
 }
 
 #[tokio::test]
-async fn a_pack_never_replaces_a_builtin() {
+async fn a_pack_never_replaces_a_builtin_of_either_scope() {
     let door = open(Setup::default()).await;
-    let mut pack = pack('a', "Looks.");
-    pack.definitions[0].key = "host_load".to_owned();
-    accept(&door, &pack).await;
-    let outcome = door.run(on_host(1, "host_load", json!({}))).await;
-    assert_eq!(outcome.state, CallState::Succeeded);
-    let row = door.row(outcome.call_id).await;
-    let builtin =
-        skills::capabilities().into_iter().find(|entry| entry.definition().key == "host_load").unwrap();
-    assert_eq!(row.definition_hash, builtin.hash());
+    for key in ["host_load", "query_edges"] {
+        let mut pack = pack('a', "Looks.");
+        pack.definitions[0].key = key.to_owned();
+        let refused = door.gate.packs().accept(&pack, ADMIN, Actor::User(ADMIN)).await.unwrap_err();
+        assert!(refused.to_string().contains("builtin"), "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -107,6 +107,7 @@ impl HostDirectory for ScriptedHosts {
 pub struct Door {
     pub executor: Executor,
     pub gate: Arc<Gate>,
+    pub catalogue: Arc<ArcSwap<Catalogue>>,
     pub storage: Storage,
     pub hosts: Arc<ScriptedHosts>,
     pub folder: tempfile::TempDir,
@@ -143,9 +144,10 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         seen: Mutex::default(),
         facts: Mutex::new(facts),
     });
+    let catalogue = Arc::new(ArcSwap::from_pointee(catalogue));
     let gate = Arc::new(Gate::new(GateParts {
         storage: storage.clone(),
-        catalogue: Arc::new(ArcSwap::from_pointee(catalogue)),
+        catalogue: Arc::clone(&catalogue),
         policy,
         redactor: Arc::new(Redactor::new(keys, &[]).unwrap()),
         hosts: Arc::clone(&hosts) as _,
@@ -159,7 +161,7 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         dispatcher: Arc::clone(&hosts) as _,
         tools: bodies,
     });
-    Door { executor, gate, storage, hosts, folder }
+    Door { executor, gate, catalogue, storage, hosts, folder }
 }
 
 /// Hosts 1 and 2 are online, 3 is offline, 4 is online and lacks a journal.

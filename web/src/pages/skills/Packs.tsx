@@ -8,7 +8,7 @@ import { ClassWord } from "../../components/Words";
 import { useMe } from "../../frame/session";
 import { may } from "../../lib/may";
 
-/** The packs of all hosts: those that wait for an admin first, then those that run, then those that are broken. */
+/** The packs of all hosts and of the manager: those that wait for an admin first, then those that run, then those that are broken. */
 export function Packs() {
   const packs = useQuery(packsQuery);
   if (!packs.data || packs.data.length === 0) return null;
@@ -29,6 +29,12 @@ const STATE_WORDS: Record<Pack["state"], string> = {
   accepted: "accepted",
   broken: "broken",
 };
+
+function placesOf(pack: Pack): string {
+  const places = pack.hosts.map((host) => host.name);
+  if (pack.manager_path) places.unshift("the manager");
+  return places.length === 0 ? "on no host" : `on ${places.join(", ")}`;
+}
 
 function PackRow({ pack }: { pack: Pack }) {
   const me = useMe();
@@ -61,9 +67,7 @@ function PackRow({ pack }: { pack: Pack }) {
         <span className={pack.state === "accepted" ? "text-12 text-muted" : "text-12 text-mutating"}>
           {STATE_WORDS[pack.state]}
         </span>
-        <span className="text-12 text-muted">
-          {pack.hosts.length === 0 ? "on no host" : `on ${pack.hosts.map((host) => host.name).join(", ")}`}
-        </span>
+        <span className="text-12 text-muted">{placesOf(pack)}</span>
         <span className="grow" />
         {pack.state === "waiting" && (
           <Button size="small" look="primary" busy={accept.isPending} reason={reason} onClick={() => accept.mutate()}>

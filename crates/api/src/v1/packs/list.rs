@@ -9,7 +9,7 @@ use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 
-/// Lists the packs of all hosts, those that wait for an admin first.
+/// Lists the packs of all hosts and those beside the manager, those that wait for an admin first.
 #[utoipa::path(get, path = "/api/v1/packs", operation_id = "list_packs", tag = "packs",
     responses((status = OK, body = Page<PackView>)),
     security(("cookie" = ["viewer"]), ("token" = ["read"])))]

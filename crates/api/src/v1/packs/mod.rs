@@ -1,4 +1,4 @@
-//! Packs of hosts: which there are, and which an admin accepted.
+//! Packs of hosts and those beside the manager: which there are, and which an admin accepted.
 
 mod accept;
 mod list;

@@ -50,6 +50,9 @@ pub struct PackView {
     error: Option<String>,
     /// The hosts that have it.
     hosts: Vec<PackHost>,
+    /// Where it lies beside the manager; absent if it doesn't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manager_path: Option<String>,
     /// When it was accepted.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +94,7 @@ pub struct PackHost {
     path: String,
 }
 
-/// Every pack that a host tells of or that was accepted: those that wait first.
+/// Every pack that a host tells of, that lies beside the manager, or that was accepted: those that wait first.
 pub(super) async fn all(app: &AppState) -> Result<Vec<PackView>, ApiError> {
     let mut found: BTreeMap<String, PackView> = BTreeMap::new();
     for pin in app.executor.gate().packs().accepted().await? {
@@ -100,18 +103,18 @@ pub(super) async fn all(app: &AppState) -> Result<Vec<PackView>, ApiError> {
         accept(&mut view, &pin);
         found.insert(pin.pin, view);
     }
+    for pack in &app.executor.gate().packs().own().packs {
+        entry(&mut found, pack).manager_path = Some(pack.path.clone());
+    }
     for host in app.fleet.hosts() {
         for pack in &host.packs {
-            let pin = pack.pin();
             let here = PackHost {
                 edge_id: host.id,
                 name: host.name.clone(),
                 online: host.state == HostState::Online,
                 path: pack.path.clone(),
             };
-            // Broken ones have no digest to tell them apart by.
-            let key = if pack.error.is_empty() { pin.clone() } else { format!("{pin} {}", pack.error) };
-            found.entry(key).or_insert_with(|| view(pin, pack.clone())).hosts.push(here);
+            entry(&mut found, pack).hosts.push(here);
         }
     }
     let mut packs: Vec<PackView> = found.into_values().collect();
@@ -119,9 +122,16 @@ pub(super) async fn all(app: &AppState) -> Result<Vec<PackView>, ApiError> {
     Ok(packs)
 }
 
+/// The entry of a pack as it was found somewhere.
+fn entry<'f>(found: &'f mut BTreeMap<String, PackView>, pack: &PackFacts) -> &'f mut PackView {
+    let pin = pack.pin();
+    // Broken ones have no digest to tell them apart by.
+    let key = if pack.error.is_empty() { pin.clone() } else { format!("{pin} {}", pack.error) };
+    found.entry(key).or_insert_with(|| view(pin, pack.clone()))
+}
+
 fn view(pin: String, facts: PackFacts) -> PackView {
-    let PackFacts { name, version, digest, description, definitions, reach, warnings, path: _, error } =
-        facts;
+    let PackFacts { name, version, digest, description, definitions, reach, warnings, error, .. } = facts;
     let skills = definitions.into_iter().map(|definition| PackSkillView {
         key: definition.key,
         name: definition.name,
@@ -141,6 +151,7 @@ fn view(pin: String, facts: PackFacts) -> PackView {
         warnings,
         error: Some(error).filter(|error| !error.is_empty()),
         hosts: Vec::new(),
+        manager_path: None,
         accepted_at: None,
         accepted_by: None,
     }
