@@ -5,5 +5,6 @@ pub mod cli;
 pub mod config;
 mod listen;
 mod models;
+mod packs;
 mod serve;
 mod telemetry;

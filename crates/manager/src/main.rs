@@ -8,8 +8,17 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+fn main() -> ExitCode {
+    // Started by the manager itself, for the program of a pack: before anything that costs time or starts a thread.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == sandbox::HELPER_ARGUMENT) {
+        return ExitCode::from(sandbox::helper(words));
+    }
+    work()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn work() -> ExitCode {
     let cli = Cli::parse();
     // One provider of cryptography for everything that doesn't choose its own.
     if rustls::crypto::ring::default_provider().install_default().is_err() {

@@ -1,6 +1,7 @@
 //! `steadyhand serve`: puts the parts together, starts them in order, and stops them in the opposite one.
 
 use crate::config::Config;
+use crate::packs::OwnPacks;
 use crate::{catalogue, listen, models, telemetry};
 use agent::{Agent, AgentConfig, AgentParts, Inventory};
 use anyhow::Context as _;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use storage::{MasterKey, Storage};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tunnel::pki::Authority;
 
@@ -57,6 +59,7 @@ struct Manager {
     fleet: Fleet,
     agent: Agent,
     console: listen::Console,
+    following: JoinHandle<()>,
     shutdown: CancellationToken,
     address_file: std::path::PathBuf,
 }
@@ -84,6 +87,7 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
     // Before edges come back: what they tell of calls finds rows that wait for it.
     base.storage.calls().settle_left_running().await?;
     let fleet = start_fleet(&config, &base, tunnel).await?;
+    let compiled_in = base.catalogue.load_full();
     let gate = make_gate(&config, &base, &fleet, console_address.port());
     let left = gate.recover().await?;
     let executor = Executor::new(ExecutorParts {
@@ -93,6 +97,9 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
         dispatcher: Arc::new(fleet.clone()),
         tools: tools::ALL.to_vec(),
     });
+    let packs = OwnPacks::start(&config, executor.clone(), compiled_in)
+        .await
+        .context("the packs beside the manager can't be put in place")?;
     let books = Arc::new(models::book(base.storage.clone(), config.models.clone()));
     let api_config = api_config(&config);
     let mode = effective_mode(&base.storage, &api_config).await?;
@@ -107,6 +114,7 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
         config: AgentConfig { access: mode, limits: config.chat.limits.clone() },
     });
     let shutdown = CancellationToken::new();
+    let following = packs.follow(shutdown.clone())?;
     let app = AppState::new(AppParts {
         storage: base.storage.clone(),
         executor,
@@ -131,7 +139,7 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
     let turns = agent.recover().await?;
     tracing::info!(calls = left.len(), turns, "took over what an earlier process left");
     announce(first_password.as_deref(), &fleet, &url)?;
-    Ok(Manager { storage: base.storage, fleet, agent, console, shutdown, address_file })
+    Ok(Manager { storage: base.storage, fleet, agent, console, following, shutdown, address_file })
 }
 
 async fn open(config: &Config) -> anyhow::Result<Base> {
@@ -273,6 +281,8 @@ impl Manager {
             tracing::warn!("turns are still at work; the next start closes them");
         }
         self.fleet.stop().await;
+        // It ends with the shutdown; the database is to outlive it.
+        let _ = self.following.await;
         self.storage.close().await;
     }
 }

@@ -7,6 +7,7 @@ mod config;
 mod enroll_token;
 mod local;
 mod model;
+mod packs;
 mod user;
 
 use clap::{Args, Parser, Subcommand};
@@ -44,6 +45,9 @@ enum Command {
     /// Ask models
     #[command(subcommand)]
     Model(model::ModelCommand),
+    /// Check and list packs
+    #[command(subcommand)]
+    Packs(packs::PacksCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -72,6 +76,7 @@ impl Cli {
             Command::Audit(command) => command.run().await,
             Command::Call(args) => args.run().await,
             Command::Model(command) => command.run().await,
+            Command::Packs(command) => command.run().await,
             Command::Config(command) => command.run(),
             Command::Openapi => local::print(&(api::openapi_json() + "\n")),
             Command::User(command) => command.run().await,

@@ -8,7 +8,9 @@ mod environment;
 mod http;
 mod keys;
 mod models;
+mod packs;
 mod reader;
+mod sandbox;
 mod security;
 mod storage;
 mod telemetry;
@@ -17,6 +19,8 @@ mod tunnel;
 pub use chat::ChatConfig;
 pub use environment::{Environment, ProcessEnvironment};
 pub use http::{HttpConfig, TlsFiles};
+pub use packs::PacksConfig;
+pub use sandbox::ChildrenConfig;
 pub use security::SecurityConfig;
 pub use storage::StorageConfig;
 pub use telemetry::{LogFormat, TelemetryConfig};
@@ -43,6 +47,10 @@ pub struct Config {
     pub chat: ChatConfig,
     /// Policy and redaction.
     pub security: SecurityConfig,
+    /// How programs of packs are held.
+    pub children: ChildrenConfig,
+    /// Packs that run beside the manager.
+    pub packs: PacksConfig,
     /// Model providers of the file and of the environment.
     pub models: Vec<FixedModel>,
     /// Logs and traces.
@@ -127,6 +135,8 @@ impl Config {
             storage: StorageConfig::read(&mut reader),
             chat: ChatConfig::read(&mut reader, environment),
             security: SecurityConfig::read(&mut reader, known_tools),
+            children: ChildrenConfig::read(&mut reader),
+            packs: PacksConfig::read(&mut reader, environment),
             models: models::fixed_models(&mut reader, environment),
             telemetry: TelemetryConfig::read(&mut reader),
             file,

@@ -4,6 +4,7 @@ use super::environment::Environment;
 use super::{Problem, keys};
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use toml::Value;
@@ -139,6 +140,35 @@ impl<'p> Reader<'p> {
                 None
             }
         }
+    }
+
+    /// Reads `true` or `false`. The environment gives it as text.
+    pub(super) fn flag(&mut self, key: &str) -> Option<bool> {
+        match self.value(key)? {
+            Value::Boolean(flag) => Some(flag),
+            Value::String(text) if text == "true" => Some(true),
+            Value::String(text) if text == "false" => Some(false),
+            _ => {
+                self.problem(key, "must be true or false");
+                None
+            }
+        }
+    }
+
+    /// Reads a list of absolute paths; `None` if the key isn't there.
+    pub(super) fn folders(&mut self, key: &str) -> Option<Vec<PathBuf>> {
+        self.value(key)?;
+        let folders: Vec<PathBuf> = self.list(key).into_iter().map(PathBuf::from).collect();
+        for folder in folders.iter().filter(|folder| !folder.is_absolute()) {
+            self.problem(key, &format!("`{}` must begin with /", folder.display()));
+        }
+        Some(folders)
+    }
+
+    /// Reads a list of texts; `None` if the key isn't there.
+    pub(super) fn given_list(&mut self, key: &str) -> Option<Vec<String>> {
+        self.value(key)?;
+        Some(self.list(key))
     }
 
     /// Reads a list of texts. The environment gives it with commas.

@@ -25,6 +25,11 @@ impl StorageConfig {
         self.dir.join("master.key")
     }
 
+    /// The copies of packs, from which they run.
+    pub fn packs(&self) -> PathBuf {
+        self.dir.join("packs")
+    }
+
     /// The token of the command line of this machine.
     pub fn cli_token(&self) -> PathBuf {
         self.dir.join("cli.token")

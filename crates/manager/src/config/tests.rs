@@ -1,6 +1,6 @@
 use super::*;
 use gate::Policy;
-use model::Scope;
+use model::{Class, Scope};
 use std::collections::BTreeMap;
 
 fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -135,6 +135,40 @@ fn limits_of_calls_and_places_of_probes_are_read_and_checked() {
         "security.limits.calls_per_hour: is not a known key; did you mean `security.limits.calls_per_hour_by_",
         "security.probes.allow: `https://example.com` is more than a host",
         "security.probes.allow: `example.com:443` has a port",
+    ] {
+        assert!(told.contains(part), "missing `{part}` in:\n{told}");
+    }
+}
+
+#[test]
+fn packs_and_what_holds_them_are_configured_as_on_an_edge() {
+    let config = parse("", &[]).unwrap();
+    assert_eq!(config.packs.dirs[1].display().to_string(), "/etc/steadyhand/packs");
+    assert_eq!(config.packs.default_class, Class::Dangerous);
+    let config = parse(
+        "[packs]\ndirs = [\"/srv/packs\"]\ndefault_class = \"mutating\"\nnetwork = false\nwrite_roots = [\"/srv/data\"]\n\
+         [security.sandbox]\nbackend = \"bubblewrap\"\nsafe_groups = []\n[security.resources]\nmax_memory_mb = 64",
+        &[("STEADYHAND__SECURITY__RESOURCES__MAX_PIDS", "9")],
+    )
+    .unwrap();
+    assert_eq!(
+        (config.packs.dirs.len(), config.packs.default_class, config.packs.network),
+        (1, Class::Mutating, false)
+    );
+    assert_eq!(config.children.backend, ::sandbox::Backend::Bubblewrap);
+    assert!(config.children.safe_groups.is_empty());
+    assert_eq!((config.children.resources.max_memory_mb, config.children.resources.max_pids), (64, 9));
+    let off = parse("[security.sandbox]\nenabled = false\nbackend = \"docker\"", &[]).unwrap();
+    assert_eq!(off.children.backend, ::sandbox::Backend::None);
+    let told = problems(
+        "[packs]\ndirs = [\"packs\"]\ndefault_class = \"nice\"\nnetwork = 1\n[security.sandbox]\nbackend = \"jail\"",
+        &[],
+    );
+    for part in [
+        "packs.dirs: `packs` must begin with /",
+        "packs.default_class",
+        "packs.network: must be true or false",
+        "`jail` is not auto",
     ] {
         assert!(told.contains(part), "missing `{part}` in:\n{told}");
     }

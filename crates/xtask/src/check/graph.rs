@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "manager",
         &[
             "api", "agent", "llm", "executor", "tools", "fleet", "gate", "storage", "tunnel", "skills",
-            "skill", "model",
+            "packs", "sandbox", "skill", "model",
         ],
     ),
     ("xtask", &[]),
