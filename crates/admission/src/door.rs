@@ -436,6 +436,7 @@ impl Drop for Ticket {
             result: None,
             result_bytes: 0,
             duration,
+            sandbox: None,
         });
     }
 }

@@ -20,6 +20,8 @@ pub struct Ended {
     pub result_bytes: u64,
     /// From acceptance.
     pub duration: Duration,
+    /// What held the programs that it ran, in words; `None` if it ran none.
+    pub sandbox: Option<String>,
 }
 
 /// What the edge remembers about one call.
@@ -43,6 +45,7 @@ impl Ended {
             result: None,
             result_bytes: 0,
             duration: Duration::ZERO,
+            sandbox: None,
         }
     }
 }

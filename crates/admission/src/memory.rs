@@ -113,6 +113,7 @@ mod tests {
             result: Some(Bytes::from(vec![b'1'; bytes])),
             result_bytes: bytes as u64,
             duration: Duration::ZERO,
+            sandbox: None,
         }
     }
 

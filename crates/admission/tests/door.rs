@@ -67,6 +67,7 @@ fn succeeded() -> Ended {
         result: Some("1".into()),
         result_bytes: 1,
         duration: Duration::ZERO,
+        sandbox: None,
     }
 }
 
@@ -292,4 +293,33 @@ async fn safe_calls_go_on_while_the_journal_is_unusable() {
     assert!(refusal.reason.contains("line 1, at byte 0"), "{refusal}");
     assert_eq!(door.running(), 0);
     drop(door.accept(request("look", json!({}))).unwrap());
+}
+
+#[tokio::test]
+async fn a_full_journal_forgets_nothing_to_make_room_and_safe_calls_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(model::SystemClock);
+    let path = folder.path().join("calls.journal");
+    let options = JournalOptions { max_calls: 2, ..JournalOptions::new(path, "boot".to_owned(), clock) };
+    let journal = Journal::open(options);
+    let door = Admission::of(Parts { verifier: Arc::new(Believes), journal, ..parts() });
+    let change = |seq| Request { seq, ..request("change", json!({})) };
+    let kept = [change(1), change(2)];
+    for asked in &kept {
+        door.accept(asked.clone()).unwrap().1.finish(succeeded());
+    }
+
+    let third = change(3);
+    let refused = refusal(door.accept(third.clone()));
+    assert_eq!(refused.kind, RefusalKind::Journal);
+    assert!(refused.reason.contains("takes no new change until the manager has"), "{refused}");
+    drop(door.accept(request("look", json!({}))).unwrap());
+    for asked in &kept {
+        assert_eq!(door.recall(asked.call_id, asked.seq).unwrap(), Recall::Ended(Box::new(succeeded())));
+        assert_eq!(refusal(door.accept(asked.clone())).kind, RefusalKind::Duplicate);
+    }
+
+    door.acknowledge(1).unwrap();
+    // What was refused for want of room was not decided.
+    door.accept(third).unwrap().1.finish(succeeded());
 }

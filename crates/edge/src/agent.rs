@@ -252,7 +252,7 @@ impl Agent {
         let durable = Arc::clone(&self.durable);
         blocking(move || durable.change(change)).await?.map_err(|error| {
             tracing::error!(%error, "the state can't be kept");
-            tunnel::status_of(&error)
+            Status::resource_exhausted(format!("the edge can't keep what it is told: {error}"))
         })
     }
 

@@ -1,5 +1,6 @@
 //! Runs accepted calls, and turns what comes of them into the events that the manager reads.
 
+use crate::noted::Noted;
 use admission::{
     AcceptedCall, Admission, CancelKept, Ended, Evidence, JournalError, Recall, Refusal, RefusalKind,
     Request, Ticket,
@@ -154,10 +155,11 @@ async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
     // What was accepted is what runs, also where it was replaced a moment ago.
     let Some(skill) = skill.filter(|skill| skill.capability().hash() == call.definition_hash()) else {
         let message = format!("`{}` changed as it was to run; try again", call.skill());
-        return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message))).await;
+        return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message)), None).await;
     };
+    let noted = Arc::new(Noted::new(Arc::clone(&runner.sandbox)));
     let cx = SkillContext {
-        sandbox: Arc::clone(&runner.sandbox),
+        sandbox: Arc::clone(&noted) as Arc<dyn Sandbox>,
         cancel: listed.stop.clone(),
         call_id: listed.call_id,
         class: call.class(),
@@ -177,7 +179,7 @@ async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
             }
         },
     };
-    finish(ticket, result).await
+    finish(ticket, result, noted.held()).await
 }
 
 /// Takes the call off the list of running ones and tells its body that it is over, however it ended.
@@ -205,7 +207,7 @@ fn panicked(panic: &(dyn Any + Send)) -> SkillError {
 }
 
 /// Puts the result into words and on record.
-async fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
+async fn finish(ticket: Ticket, result: Result<Value, SkillError>, sandbox: Option<String>) -> Ended {
     let result = result.and_then(|value| {
         let text = serde_json::to_vec(&value).map_err(|error| {
             SkillError::new(SkillErrorKind::Failed, format!("the result is no JSON: {error}"))
@@ -226,6 +228,7 @@ async fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
             result_bytes: text.len() as u64,
             result: Some(text),
             duration,
+            sandbox,
         },
         Err(SkillError { kind, message }) => Ended {
             state: match kind {
@@ -238,6 +241,7 @@ async fn finish(ticket: Ticket, result: Result<Value, SkillError>) -> Ended {
             result: None,
             result_bytes: 0,
             duration,
+            sandbox,
         },
     };
     let mut remembered = ended.clone();
@@ -394,7 +398,7 @@ pub(crate) fn outcome(ended: &Ended) -> v1::CallOutcome {
         error: ended.error.clone().unwrap_or_default(),
         result_bytes: ended.result_bytes,
         duration_ms: ended.duration.as_millis() as u64,
-        sandbox: String::new(),
+        sandbox: ended.sandbox.clone().unwrap_or_default(),
     }
 }
 

@@ -87,6 +87,9 @@ pub async fn run(
             {
                 report.insert("result".to_owned(), result);
             }
+            if let Some(sandbox) = &ended.sandbox {
+                report.insert("sandbox".to_owned(), json!(sandbox));
+            }
             if let Some(error) = &ended.error {
                 report.insert("error_kind".to_owned(), json!(ended.error_kind));
                 report.insert("error".to_owned(), json!(error));

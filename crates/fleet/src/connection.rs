@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use storage::edges::{Contestant, EdgeState, JournalShown};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 use tunnel::pki::CertificateFacts;
 use tunnel::{ConnectionHandle, EdgeClient, EdgeStream};
 
@@ -144,8 +144,17 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
         tracing::warn!(edge.id = %edge, from = before, to = journal.highest.max(journal.through), "the edge has journaled more calls than this manager has counted: was this manager restored from a backup? The counter is raised");
     }
     edges.offer_epoch(edge, said.epoch, next_epoch).await?;
-    client.set_epoch(v1::SetEpochRequest { epoch: next_epoch }).await?;
-    edges.confirm_epoch(edge, next_epoch).await?;
+    match client.set_epoch(v1::SetEpochRequest { epoch: next_epoch }).await {
+        Ok(_) => edges.confirm_epoch(edge, next_epoch).await?,
+        Err(status) if status.code() == Code::ResourceExhausted => {
+            // The process that was here before is no copy, and a full disk is a reason to look at the host.
+            if chosen || record.instance_id.as_deref() != Some(said.instance_id.as_str()) {
+                return Err(NotUp::Refused(status.message().to_owned(), 30));
+            }
+            tracing::warn!(edge.id = %edge, reason = status.message(), "the edge can't keep its new epoch; the one that it has goes on to count");
+        }
+        Err(status) => return Err(status.into()),
+    }
     let watch = client.watch(v1::WatchRequest {}).await?.into_inner();
     if chosen {
         // Whoever else has the old certificate can't use it any more.

@@ -44,6 +44,31 @@ async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edge_that_takes_nobodys_word_refuses_what_the_manager_says_is_approved_and_keeps_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let mut edge = manager.add_edge(registry(&Arc::default())).await;
+    edge.stop().await;
+    edge.options.verifier = Arc::new(admission::LocalRoot);
+    edge.start();
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    let file = dir.path().join("stays");
+    std::fs::write(&file, "x").unwrap();
+
+    let args = json!({"command": format!("rm {}", file.display())});
+    let call = manager.admit_approved(edge.id, "bash", args).await;
+    let ended = manager.run(&call, CancellationToken::new()).await;
+
+    assert_eq!(ended.state, CallState::Refused, "{ended:?}");
+    let error = ended.error.unwrap();
+    assert!(error.contains("`bash` is mutating here") && error.contains("needs an approval"), "{error}");
+    assert!(file.exists());
+    manager.wait_until_acknowledged(edge.id, call.seq().unwrap()).await;
+    assert_eq!(manager.storage.edges().find(edge.id).await.unwrap().unwrap().confirmed_seq, 0);
+    manager.verify_audit().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_only_detaches_from_a_change() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;

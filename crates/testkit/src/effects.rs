@@ -30,6 +30,12 @@ pub struct CountParams {
     /// Where the edge dies.
     #[serde(default)]
     pub death: Death,
+    /// Whether it goes on after the effect until it is stopped.
+    #[serde(default)]
+    pub stays: bool,
+    /// How many bytes its answer is longer.
+    #[serde(default)]
+    pub padding: usize,
 }
 
 /// What it answers.
@@ -37,6 +43,7 @@ pub struct CountParams {
 pub struct Counted {
     /// How often this call has had its effect.
     effects: usize,
+    padding: String,
 }
 
 /// Adds a byte to a file that is named by the call.
@@ -69,7 +76,10 @@ impl Skill for CountEffects {
         if params.death == Death::After {
             die();
         }
-        Ok(Counted { effects: effects(folder, &name) })
+        if params.stays {
+            std::future::pending::<()>().await;
+        }
+        Ok(Counted { effects: effects(folder, &name), padding: "x".repeat(params.padding) })
     }
 }
 

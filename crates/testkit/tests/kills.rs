@@ -8,7 +8,7 @@ mod common;
 
 use common::Manager;
 use edge::{DataDir, EdgeConfig};
-use gate::HostState;
+use gate::{FinishedCall, HostState};
 use model::{CallState, Clock, EdgeId};
 use serde_json::json;
 use std::path::PathBuf;
@@ -155,6 +155,103 @@ async fn a_death_while_it_forgets_loses_nothing() {
     for step in ["acknowledged-write", "acknowledged-sync", "acknowledged-done"] {
         let (row, count) = killed_at(&["--die-at", step], Death::Never).await;
         assert_eq!((row.state, count), (CallState::Succeeded, 1), "{step}: {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_while_the_journal_is_written_anew_loses_nothing() {
+    for step in ["compaction-write", "compaction-sync", "compaction-done"] {
+        let dir = tempfile::tempdir().unwrap();
+        let manager = Manager::start(dir.path()).await;
+        let mut edge = Killable::enroll(&manager).await;
+        edge.start(&["--die-at", step]);
+        online(&manager, &edge).await;
+        // Two large results are more than the journal drags along, and fewer bytes than it keeps of one.
+        let args = json!({"folder": edge.effects_folder(), "padding": 60_000});
+        let mut calls = Vec::new();
+        for _ in 0..2 {
+            let call = manager.admit_approved(edge.id, "test_count_effects", args.clone()).await;
+            let ended = manager.run(&call, CancellationToken::new()).await;
+            assert_eq!(ended.state, CallState::Succeeded, "{step}: {ended:?}");
+            calls.push(call);
+        }
+        edge.died().await;
+        manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+
+        edge.start(&[]);
+        online(&manager, &edge).await;
+        manager.wait_until_acknowledged(edge.id, 2).await;
+        for call in &calls {
+            let again = manager.fleet_dispatch(call).await;
+            assert_eq!(again.state, CallState::Refused, "{step}: {again:?}");
+            assert_eq!(effects(&edge.effects_folder(), &call.call_id().to_string()), 1, "{step}");
+        }
+        let next = manager.admit_approved(edge.id, "test_count_effects", args).await;
+        let ended = manager.run(&next, CancellationToken::new()).await;
+        assert_eq!((ended.state, next.seq()), (CallState::Succeeded, Some(3)), "{step}: {ended:?}");
+        manager.verify_audit().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_while_a_call_is_being_stopped_is_told_as_the_loss_that_it_is() {
+    for step in ["cancel-write", "cancel-sync", "cancel-done"] {
+        let dir = tempfile::tempdir().unwrap();
+        let manager = Manager::start(dir.path()).await;
+        let mut edge = Killable::enroll(&manager).await;
+        edge.start(&["--die-at", step]);
+        online(&manager, &edge).await;
+        let args = json!({"folder": edge.effects_folder(), "stays": true});
+        let call = manager.admit_approved(edge.id, "test_count_effects", args).await;
+        let id = call.call_id().to_string();
+        let cancel = CancellationToken::new();
+        let (ended, ()) = tokio::join!(manager.run(&call, cancel.clone()), async {
+            let had = async {
+                while effects(&edge.effects_folder(), &id) == 0 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(common::LIMIT, had).await.expect("it never ran");
+            cancel.cancel();
+            edge.died().await;
+        });
+        assert_eq!(ended.state, CallState::Unknown, "{step}: {ended:?}");
+
+        edge.start(&[]);
+        let row = manager.wait_for_final(call.call_id()).await;
+        assert!(lost(&row) && row.cancel_requested_at.is_some(), "{step}: {row:?}");
+        assert_eq!(effects(&edge.effects_folder(), &id), 1, "{step}");
+        manager.wait_until_acknowledged(edge.id, 1).await;
+        manager.verify_audit().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_never_came_is_buried_whatever_dies_meanwhile() {
+    for step in ["tombstone-write", "tombstone-sync", "tombstone-done"] {
+        let dir = tempfile::tempdir().unwrap();
+        let manager = Manager::start(dir.path()).await;
+        let mut edge = Killable::enroll(&manager).await;
+        edge.start(&["--die-at", step]);
+        online(&manager, &edge).await;
+        let args = json!({"folder": edge.effects_folder()});
+        let call = manager.admit_approved(edge.id, "test_count_effects", args).await;
+        // As if the manager had died before it sent the call: the host is asked.
+        let unknown = FinishedCall::without_result(CallState::Unknown, "nobody knows");
+        manager.gate.finish(&call, unknown).await.unwrap();
+        edge.died().await;
+        manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+        let row = manager.storage.calls().find(call.call_id()).await.unwrap().unwrap();
+        assert_eq!(row.state, CallState::Unknown, "{step}: it was told before it was on the disk");
+
+        edge.start(&[]);
+        let row = manager.wait_for_final(call.call_id()).await;
+        assert_eq!(row.state, CallState::Failed, "{step}");
+        assert!(row.error.as_ref().unwrap().contains("never arrived"), "{step}: {row:?}");
+        let late = manager.fleet_dispatch(&call).await;
+        assert_eq!(late.state, CallState::Refused, "{step}: {late:?}");
+        assert_eq!(effects(&edge.effects_folder(), &call.call_id().to_string()), 0, "{step}");
+        manager.verify_audit().await;
     }
 }
 

@@ -157,3 +157,61 @@ async fn the_command_line_makes_the_same_audited_calls() -> Result<()> {
     assert_eq!(audited["items"][0]["id"], call["id"]);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_command_that_only_reads_runs_at_once_in_a_sandbox_that_is_on_record() -> Result<()> {
+    let (product, _edge, admin) = started().await?;
+    let host = admin.wait_online("alpha").await?;
+    let args = json!({"command": "ps aux | head -3"});
+    let reply =
+        admin.post("/calls", json!({"tool": "bash", "edge_id": host["id"], "args": args})).await?.ok()?;
+    let detail = admin.get(&format!("/hosts/{}", host["id"])).await?.ok()?;
+    let bash = detail["skills"].as_array().unwrap().iter().find(|skill| skill["key"] == "bash");
+    if bash.context("the host has no bash")?["class"] != "safe" {
+        // Nothing can hold it here: then nobody runs it without an approval.
+        assert_eq!(reply["state"], "refused", "{reply}");
+        return Ok(());
+    }
+    assert_eq!((&reply["state"], &reply["class"]), (&json!("succeeded"), &json!("safe")), "{reply}");
+    let result = &reply["result"];
+    assert!(result["stdout"].as_str().unwrap().contains("PID"), "{result}");
+    assert_eq!(result["stdout"].as_str().unwrap().lines().count(), 3, "{result}");
+    assert_eq!(result["class"], "safe");
+    let sandbox = result["sandbox"].as_str().context("no sandbox is told")?;
+    assert!(sandbox.contains("read_only"), "{sandbox}");
+
+    let path = format!("/calls/{}", reply["id"].as_str().unwrap());
+    let audited = admin.get(&path).await?.ok()?;
+    assert_eq!(audited["sandbox"], sandbox);
+    let ended = audited["audit"].as_array().unwrap().iter().find(|row| row["kind"] == "call.finished");
+    assert_eq!(ended.context("no end is audited")?["payload"]["sandbox"], sandbox);
+
+    let chat = admin.new_chat().await?;
+    let events = admin.say(&chat, "run `ps aux | head -3` on alpha").await?;
+    let result = first(&events, "chat.tool-result.v1").context("no result came")?;
+    assert_eq!((&result["state"], &result["sandbox"]), (&json!("succeeded"), &json!(sandbox)), "{result}");
+    let verified = product.command(&["audit", "verify"]).await?;
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_command_that_changes_something_is_refused_with_its_reason() -> Result<()> {
+    let (product, _edge, admin) = started().await?;
+    let host = admin.wait_online("alpha").await?;
+    let file = product.folder().join("stays");
+    std::fs::write(&file, "x")?;
+    let args = json!({"command": format!("rm {}", file.display())});
+    let reply =
+        admin.post("/calls", json!({"tool": "bash", "edge_id": host["id"], "args": args})).await?.ok()?;
+    assert_eq!((&reply["state"], &reply["class"]), (&json!("refused"), &json!("mutating")), "{reply}");
+    assert!(reply["error"].as_str().unwrap().contains("approv"), "{reply}");
+    assert!(reply["sandbox"].is_null() && file.exists(), "{reply}");
+
+    let chat = admin.new_chat().await?;
+    let events = admin.say(&chat, &format!("run `rm {}` on alpha", file.display())).await?;
+    let result = first(&events, "chat.tool-result.v1").context("no result came")?;
+    assert_eq!(result["state"], "refused", "{result}");
+    assert!(file.exists());
+    Ok(())
+}

@@ -15,6 +15,9 @@ pub const MAX_KEPT_RESULT_BYTES: usize = 64 * 1024;
 /// Most bytes of an error that it keeps.
 const MAX_KEPT_ERROR_BYTES: usize = 8 * 1024;
 
+/// Most bytes of what it keeps of the sandbox.
+const MAX_KEPT_SANDBOX_BYTES: usize = 2 * 1024;
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -97,6 +100,8 @@ pub(crate) struct StoredEnd {
     result: Option<String>,
     result_bytes: u64,
     duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandbox: Option<String>,
 }
 
 impl StoredEnd {
@@ -105,12 +110,11 @@ impl StoredEnd {
         Self {
             state: ended.state,
             error_kind: ended.error_kind,
-            error: ended.error.as_deref().map(|error| {
-                error[..error.floor_char_boundary(MAX_KEPT_ERROR_BYTES.min(error.len()))].to_owned()
-            }),
+            error: ended.error.as_deref().map(|error| start(error, MAX_KEPT_ERROR_BYTES)),
             result: kept.and_then(|text| std::str::from_utf8(text).ok()).map(str::to_owned),
             result_bytes: ended.result_bytes,
             duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+            sandbox: ended.sandbox.as_deref().map(|sandbox| start(sandbox, MAX_KEPT_SANDBOX_BYTES)),
         }
     }
 
@@ -122,6 +126,12 @@ impl StoredEnd {
             result: self.result.clone().map(Bytes::from),
             result_bytes: self.result_bytes,
             duration: Duration::from_millis(self.duration_ms),
+            sandbox: self.sandbox.clone(),
         }
     }
+}
+
+/// The start of a text, in whole characters.
+fn start(text: &str, most: usize) -> String {
+    text[..text.floor_char_boundary(most.min(text.len()))].to_owned()
 }

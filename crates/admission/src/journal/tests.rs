@@ -41,6 +41,7 @@ fn succeeded(text: &str) -> Ended {
         result: Some(text.to_owned().into()),
         result_bytes: text.len() as u64,
         duration: std::time::Duration::from_millis(5),
+        sandbox: Some("landlock full".to_owned()),
     }
 }
 
