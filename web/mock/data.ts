@@ -45,6 +45,8 @@ interface Draft {
   scope?: "host" | "manager";
   preview?: string;
   needs?: string[];
+  /** The arguments decide the class. */
+  depends?: boolean;
 }
 
 const drafts: Draft[] = [
@@ -109,6 +111,7 @@ const drafts: Draft[] = [
   },
   {
     key: "probe_http",
+    depends: true,
     name: "HTTP probe",
     category: "network",
     description: "Requests a URL from the host and reports status, timings and the certificate.",
@@ -184,6 +187,33 @@ const drafts: Draft[] = [
     needs: ["a booted systemd"],
   },
   {
+    key: "bash",
+    depends: true,
+    name: "Command",
+    category: "host",
+    description: "Runs a bash command. What it does decides its class.",
+    params: object(
+      {
+        command: text("The command.", { minLength: 1 }),
+        timeout_s: whole("How long it may run, in seconds.", 1, 3600, 60),
+      },
+      ["command"],
+    ),
+    preview: "exit 0",
+  },
+  {
+    key: "write_file",
+    class: "mutating",
+    name: "Write a file",
+    category: "files",
+    description: "Writes a file, atomically and with a backup.",
+    params: object({ path: text("Absolute path of the file."), content: text("What it holds afterwards.") }, [
+      "path",
+      "content",
+    ]),
+    preview: "612 bytes written",
+  },
+  {
     key: "reboot_host",
     name: "Reboot the host",
     class: "dangerous",
@@ -222,8 +252,7 @@ const drafts: Draft[] = [
 ];
 
 const refusals: Record<string, string> = {
-  mutating: "needs an approval; approvals are not available yet",
-  dangerous: "needs a signed procedure and two approvals; neither is available yet",
+  dangerous: "needs a signed procedure and two approvals; signed procedures are not available yet",
 };
 
 export const hosts: HostDetail[] = [
@@ -270,6 +299,8 @@ export const hosts: HostDetail[] = [
     notes: ["The disk at /var is 88 % full."],
     certificate: { serial: "17c0ab55d210", not_after: ago(-31000) },
     instance: "0c77fe2a",
+    read_only: true,
+    frozen: false,
     boot_id: "97ab0c1d-0d8e-47aa-9c1e-1d2f3a4b5c6d",
     address: "10.0.4.21:50110",
   },
@@ -355,6 +386,7 @@ export const capabilities: Capability[] = drafts.map((draft, index) => ({
           online: host.state === "online",
           unmet: unmetOn(draft, host),
         })),
+  class_by_arguments: draft.depends ?? false,
   refused_reason: refusals[draft.class ?? "safe"] ?? null,
 }));
 
@@ -492,7 +524,7 @@ for (let round = 0; round < 12; round += 1) {
           state === "failed"
             ? "connection refused by 10.0.7.2:6379"
             : state === "refused"
-              ? (refusals.mutating ?? null)
+              ? "web-1 is read-only"
               : state === "timed_out"
                 ? "no answer within 60 s"
                 : state === "invalid"

@@ -4,7 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Plugin } from "vite";
+import type { Approval } from "../src/api/approvals";
 import type { Call, EnrollmentToken, Me } from "../src/api/types";
+import { approvals, askFor, decide, decided, freeze, grants, reasonsOf, seedApprovals, settle } from "./approvals";
 import { ago, calls, capabilities, hosts, makeCall, models, newId, sessions, users } from "./data";
 import { packs } from "./packs";
 import { announce, events, listen, playTurn, stopTurn } from "./turns";
@@ -45,6 +47,7 @@ class Failure extends Error {
     readonly status: number,
     readonly title: string,
     message: string,
+    readonly more: object = {},
   ) {
     super(message);
   }
@@ -110,8 +113,47 @@ async function runCall(body: Record<string, unknown>): Promise<Call> {
     call.result_bytes = JSON.stringify(call.result).length;
   }
   calls.unshift(call);
+  const changes = capability.class === "mutating" || (capability.key === "bash" && reasonsOf(call.args).length > 0);
+  if (changes) {
+    const approval = await decided(askFor(call));
+    if (approval.state !== "approved") {
+      call.error = approval.state === "denied" ? `denied by ${approval.decided_by?.name}` : "nobody decided in time";
+      call.result = undefined;
+      return call;
+    }
+    call.state = "succeeded";
+  }
   announce("calls.changed.v1", { call_id: call.id, state: call.state });
   return call;
+}
+
+function approvalOf(id: string | undefined): Approval {
+  return found(
+    approvals.find((each) => each.id === id),
+    "approval",
+  );
+}
+
+function explain(body: Body) {
+  const capability = found(
+    capabilities.find((each) => each.key === body.tool && each.scope === (body.scope ?? "host")),
+    "capability",
+  );
+  const reasons = reasonsOf(body.args);
+  const mutating = capability.class === "mutating" || capability.key === "bash";
+  const dangerous = capability.class === "dangerous";
+  return {
+    decision: dangerous ? "deny" : mutating ? "ask" : "run",
+    class: dangerous ? "dangerous" : mutating ? "mutating" : "safe",
+    class_reasons: reasons,
+    rule: `security.tool_policy.groups.${capability.category} = class`,
+    reason: dangerous
+      ? "dangerous calls need a signed procedure and two approvals; signed procedures are not available yet"
+      : mutating
+        ? "calls of class mutating need one approval"
+        : "calls of class safe run without asking",
+    approval: mutating ? { who: "you, or an approver", grant_id: null } : null,
+  };
 }
 
 function density(query: URLSearchParams) {
@@ -427,6 +469,84 @@ const routes: [string, RegExp, Handler][] = [
     },
   ],
   [
+    "GET",
+    /^\/approvals$/,
+    ({ query }) => page(approvals.filter((each) => (each.state === "pending") === (query.get("state") === "pending"))),
+  ],
+  [
+    "GET",
+    /^\/approvals\/count$/,
+    () => ({ pending: approvals.filter((each) => each.state === "pending" && each.may_decide).length }),
+  ],
+  ["GET", /^\/approvals\/([^/]+)$/, ({ params }) => approvalOf(params[0])],
+  [
+    "POST",
+    /^\/approvals\/([^/]+)\/decision$/,
+    ({ params, body }) => {
+      const approval = approvalOf(params[0]);
+      if (approval.state !== "pending") throw new Failure(409, "Conflict", "this was decided already", { approval });
+      decide(approval, body);
+      return approval;
+    },
+  ],
+  [
+    "POST",
+    /^\/approvals\/([^/]+)\/reveal$/,
+    ({ params }) => ({
+      args: JSON.parse(JSON.stringify(approvalOf(params[0]).args).replaceAll("«hidden: password»", "correct horse")),
+    }),
+  ],
+  ["GET", /^\/grants$/, () => page(grants)],
+  [
+    "DELETE",
+    /^\/grants\/([^/]+)$/,
+    ({ params }) => {
+      found(
+        grants.find((each) => each.id === params[0]),
+        "grant",
+      ).state = "revoked";
+    },
+  ],
+  ["GET", /^\/freeze$/, () => freeze],
+  [
+    "PUT",
+    /^\/freeze$/,
+    ({ body }) => {
+      const now = new Date().toISOString();
+      Object.assign(
+        freeze,
+        body.frozen
+          ? { frozen: true, since: now, by: { id: 1, name: "admin" }, reason: body.reason ?? null }
+          : { frozen: false, since: null, by: null, reason: null },
+      );
+      for (const host of hosts) if (host.state === "online") host.frozen = freeze.frozen;
+      announce("freeze.changed.v1", { frozen: freeze.frozen });
+      return freeze;
+    },
+  ],
+  [
+    "PUT",
+    /^\/hosts\/(\d+)\/read-only$/,
+    ({ params, body }) => {
+      const host = found(
+        hosts.find((each) => each.id === Number(params[0])),
+        "host",
+      );
+      host.read_only = body.read_only;
+      announce("hosts.changed.v1", { edge_id: host.id });
+      return host;
+    },
+  ],
+  ["POST", /^\/policy\/explain$/, ({ body }) => explain(body)],
+  [
+    "POST",
+    /^\/calls\/([^/]+)\/cancel$/,
+    ({ params }) => {
+      const approval = approvals.find((each) => each.call_id === params[0]);
+      if (approval) settle(approval, { state: "withdrawn", call_state: "cancelled" });
+    },
+  ],
+  [
     "PUT",
     /^\/settings\/access$/,
     ({ body }) => {
@@ -489,7 +609,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const failure = error instanceof Failure ? error : new Failure(500, "Failed", String(error));
     send(
       failure.status,
-      { title: failure.title, status: failure.status, detail: failure.message },
+      { title: failure.title, status: failure.status, detail: failure.message, ...failure.more },
       "application/problem+json",
     );
   }
@@ -512,6 +632,7 @@ async function seed(): Promise<void> {
     await playTurn(session.id, newId(), text, 0);
     session.updated_at = at;
   }
+  seedApprovals();
 }
 
 export function mockManager(): Plugin {

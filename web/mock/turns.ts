@@ -1,6 +1,8 @@
 /** Plays a turn the way the agent does: events with rising ids, streamed and kept. */
+import type { Approval } from "../src/api/approvals";
 import type { Call, Json } from "../src/api/types";
 import type { TurnEvent } from "../src/events/types";
+import { askFor, decided, settle } from "./approvals";
 import { calls, hosts, loadResult, makeCall, newId, sessions } from "./data";
 
 export const events: TurnEvent[] = [];
@@ -16,8 +18,12 @@ export function announce(name: string, payload: object): void {
   for (const listener of listeners) listener(name, payload);
 }
 
+const asking = new Map<string, Approval>();
+
 export function stopTurn(turn: string): void {
   stops.add(turn);
+  const approval = asking.get(turn);
+  if (approval) settle(approval, { state: "withdrawn", call_state: "cancelled" });
 }
 
 export function emit<K extends TurnEvent["kind"]>(
@@ -48,6 +54,8 @@ interface Planned {
   args: Json;
   result: Json;
   fails?: string;
+  /** It changes something and waits for a person. */
+  asks?: boolean;
 }
 
 function plan(text: string): { calls: Planned[]; answer: string } {
@@ -63,6 +71,34 @@ function plan(text: string): { calls: Planned[]; answer: string } {
         },
       ],
       answer: "**Port 22 is open** on `localhost`, seen from web-1: connected to 127.0.0.1 in 0.21 ms.",
+    };
+  }
+  if (/restart/.test(text)) {
+    return {
+      calls: [
+        {
+          tool: "restart_service",
+          edge: 1,
+          args: { service: "nginx.service", reason: "asked in the chat", action: "restart" },
+          result: { unit: "nginx.service", state: "active", since_seconds: 3 },
+          asks: true,
+        },
+      ],
+      answer: "`nginx.service` on web-1 was restarted and is **active** since 3 s.",
+    };
+  }
+  if (/clean|bash/.test(text)) {
+    return {
+      calls: [
+        {
+          tool: "bash",
+          edge: 1,
+          args: { command: "cd /srv/shop && rm -rf cache/* && systemctl restart shop.service", timeout_s: 60 },
+          result: { exit_code: 0, stdout: "", stderr: "" },
+          asks: true,
+        },
+      ],
+      answer: "The cache is empty and `shop.service` runs again.",
     };
   }
   if (/nginx/.test(text)) {
@@ -182,7 +218,21 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
     });
     announce("calls.changed.v1", { call_id: call.id, state: call.state });
   }
+  let answer = planned.answer;
   for (const [each, call] of started) {
+    if (each.asks) {
+      const approval = await putToAPerson(sessionId, turnId, call);
+      if (approval.state !== "approved") {
+        const who = approval.decided_by?.name ?? "nobody";
+        call.error =
+          approval.state === "denied"
+            ? `denied by ${who}${approval.note ? `: ${approval.note}` : ""}`
+            : "nobody decided in time";
+        emit(sessionId, turnId, "chat.tool-result.v1", { call_id: call.id, state: call.state, error: call.error });
+        answer = `I did nothing: ${call.error}`;
+        continue;
+      }
+    }
     await pause(pace * 6);
     call.state = stops.has(turnId) ? "cancelled" : each.fails ? "failed" : "succeeded";
     call.error = each.fails ?? null;
@@ -203,12 +253,12 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
   }
   const message = newId();
   emit(sessionId, turnId, "chat.phase.v1", { phase: "model", round: 2 });
-  for (let at = 0; at < planned.answer.length && !stops.has(turnId); at += 18) {
+  for (let at = 0; at < answer.length && !stops.has(turnId); at += 18) {
     await pause(pace);
-    emit(sessionId, turnId, "chat.text-delta.v1", { message_id: message, text: planned.answer.slice(at, at + 18) });
+    emit(sessionId, turnId, "chat.text-delta.v1", { message_id: message, text: answer.slice(at, at + 18) });
   }
   const stopped = stops.has(turnId);
-  if (!stopped) emit(sessionId, turnId, "chat.message.v1", { message_id: message, text: planned.answer, calls: [] });
+  if (!stopped) emit(sessionId, turnId, "chat.message.v1", { message_id: message, text: answer, calls: [] });
   if (session) {
     session.running_turn_id = null;
     session.updated_at = new Date().toISOString();
@@ -218,4 +268,21 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
     usage: { input_tokens: 812, output_tokens: 96 },
     duration_ms: Date.now() - begin,
   });
+}
+
+async function putToAPerson(sessionId: string, turnId: string, call: Call): Promise<Approval> {
+  const approval = askFor(call);
+  asking.set(turnId, approval);
+  const told = { approval_id: approval.id, call_id: call.id };
+  emit(sessionId, turnId, "chat.approval.v1", { ...told, state: "pending", decide_by: approval.decide_by });
+  await decided(approval);
+  asking.delete(turnId);
+  emit(sessionId, turnId, "chat.approval.v1", {
+    ...told,
+    state: approval.state,
+    decision: approval.decision,
+    decided_by_name: approval.decided_by?.name,
+    note: approval.note,
+  });
+  return approval;
 }

@@ -8,17 +8,19 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import {
+  approvalQuery,
   capabilitiesQuery,
   enrollmentTokensQuery,
   hostQuery,
   hostsQuery,
   modelsQuery,
+  pendingApprovalsQuery,
   sessionsQuery,
 } from "./api/queries";
 import { Gatekeeper } from "./frame/Gatekeeper";
 import { NotFound, PageFailed } from "./frame/PageFailed";
 import { readAuditSearch } from "./pages/audit/search";
-import { readHostsSearch, readHostTab, readSkillsSearch } from "./pages/search";
+import { readApprovalsSearch, readHostsSearch, readHostTab, readPolicySearch, readSkillsSearch } from "./pages/search";
 
 interface RouterContext {
   client: QueryClient;
@@ -77,7 +79,15 @@ const skill = createRoute({
 const approvals = createRoute({
   getParentRoute: () => root,
   path: "/approvals",
+  validateSearch: readApprovalsSearch,
+  loader: ({ context }) => prefetch(context.client, pendingApprovalsQuery),
   component: lazyRouteComponent(() => import("./pages/approvals/ApprovalsPage"), "ApprovalsPage"),
+});
+const approval = createRoute({
+  getParentRoute: () => root,
+  path: "/approvals/$approvalId",
+  loader: ({ context, params }) => prefetch(context.client, approvalQuery(params.approvalId)),
+  component: lazyRouteComponent(() => import("./pages/approvals/ApprovalPage"), "ApprovalPage"),
 });
 const audit = createRoute({
   getParentRoute: () => root,
@@ -113,6 +123,13 @@ const settingsAccess = createRoute({
   path: "/access",
   component: lazyRouteComponent(() => import("./pages/settings/AccessPage"), "AccessPage"),
 });
+const settingsPolicy = createRoute({
+  getParentRoute: () => settings,
+  path: "/policy",
+  validateSearch: readPolicySearch,
+  loader: ({ context }) => prefetch(context.client, capabilitiesQuery),
+  component: lazyRouteComponent(() => import("./pages/settings/PolicyPage"), "PolicyPage"),
+});
 const settingsEnrolment = createRoute({
   getParentRoute: () => settings,
   path: "/enrolment",
@@ -133,12 +150,14 @@ const tree = root.addChildren([
   skills,
   skill,
   approvals,
+  approval,
   audit,
   settings.addChildren([
     settingsIndex,
     settingsModels,
     settingsAccounts,
     settingsAccess,
+    settingsPolicy,
     settingsEnrolment,
     settingsAbout,
   ]),

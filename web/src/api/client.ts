@@ -1,7 +1,9 @@
 /** Calls of the manager's API, one function each, over the client that is typed by the API's document. */
 import createClient from "openapi-fetch";
 import type { TurnEvent } from "../events/types";
+import { noteServerTime } from "../lib/clock";
 import { sentence } from "../lib/format";
+import type { Approval, DecisionInput, Explanation, Freeze, Grant } from "./approvals";
 import type { paths } from "./generated";
 import type {
   AccessMode,
@@ -9,6 +11,7 @@ import type {
   CallDetail,
   CallFilter,
   Capability,
+  HostDetail,
   Json,
   ModelInput,
   Page,
@@ -54,13 +57,21 @@ const client = createClient<paths>({
   fetch: async (request) => {
     if (request.method !== "GET") request.headers.set("x-steadyhand-csrf", csrfToken);
     try {
-      return await fetch(request);
+      const response = await fetch(request);
+      noteServerTime(response.headers.get("date"));
+      return response;
     } catch (cause) {
       if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
       throw new Unreachable(cause);
     }
   },
 });
+
+/** The winner, where somebody else decided first. */
+export function winnerOf(error: unknown): Approval | null {
+  if (!(error instanceof ApiError) || error.status !== 409) return null;
+  return (error.problem as { approval?: Approval }).approval ?? null;
+}
 
 interface Answer<T> {
   data?: T;
@@ -84,6 +95,9 @@ async function body<T>(answering: Promise<Answer<T>>): Promise<T> {
 function knownAs<T>(answering: Promise<Answer<unknown>>): Promise<T> {
   return body(answering) as Promise<T>;
 }
+
+type Loose = (path: string, init?: object) => Promise<Answer<unknown>>;
+const later = client as unknown as { GET: Loose; POST: Loose; PUT: Loose; DELETE: Loose };
 
 const PAGE_LIMIT = 200;
 /** Lists that are shown whole stop here; nobody reads further, and the browser stays quick. */
@@ -148,7 +162,7 @@ export const api = {
 
   hosts: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/hosts", { params: { query }, signal })),
   host: (id: number, signal?: AbortSignal) =>
-    body(client.GET("/api/v1/hosts/{id}", { params: { path: { id } }, signal })),
+    knownAs<HostDetail>(client.GET("/api/v1/hosts/{id}", { params: { path: { id } }, signal })),
   updateHost: (id: number, change: { name?: string; labels?: Record<string, string> }) =>
     body(client.PATCH("/api/v1/hosts/{id}", { params: { path: { id } }, body: change })),
   revokeHost: (id: number) => body(client.POST("/api/v1/hosts/{id}/revoke", { params: { path: { id } } })),
@@ -225,6 +239,34 @@ export const api = {
   tokens: (signal?: AbortSignal) => every((query) => client.GET("/api/v1/tokens", { params: { query }, signal })),
   createToken: (token: TokenInput) => body(client.POST("/api/v1/tokens", { body: token })),
   deleteToken: (id: number) => body(client.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } })),
+
+  approvals: (state: "pending" | "decided", cursor: string | undefined, limit: number, signal?: AbortSignal) =>
+    knownAs<Page<Approval>>(later.GET("/api/v1/approvals", { params: { query: { state, cursor, limit } }, signal })),
+  pendingApprovals: (signal?: AbortSignal) =>
+    every<Approval>(
+      (query) =>
+        later.GET("/api/v1/approvals", { params: { query: { ...query, state: "pending" } }, signal }) as Promise<
+          Answer<Page<Approval>>
+        >,
+    ),
+  approvalCount: async (signal?: AbortSignal) =>
+    (await knownAs<{ pending: number }>(later.GET("/api/v1/approvals/count", { signal }))).pending,
+  approval: (id: string, signal?: AbortSignal) =>
+    knownAs<Approval>(later.GET("/api/v1/approvals/{id}", { params: { path: { id } }, signal })),
+  decide: (id: string, decision: DecisionInput) =>
+    knownAs<Approval>(later.POST("/api/v1/approvals/{id}/decision", { params: { path: { id } }, body: decision })),
+  reveal: async (id: string) =>
+    (await knownAs<{ args: Json }>(later.POST("/api/v1/approvals/{id}/reveal", { params: { path: { id } } }))).args,
+  grants: (signal?: AbortSignal) =>
+    every<Grant>((query) => later.GET("/api/v1/grants", { params: { query }, signal }) as Promise<Answer<Page<Grant>>>),
+  revokeGrant: (id: string) => body(later.DELETE("/api/v1/grants/{id}", { params: { path: { id } } })),
+  freeze: (signal?: AbortSignal) => knownAs<Freeze>(later.GET("/api/v1/freeze", { signal })),
+  setFreeze: (frozen: boolean, reason?: string) =>
+    knownAs<Freeze>(later.PUT("/api/v1/freeze", { body: { frozen, reason } })),
+  setReadOnly: (id: number, readOnly: boolean) =>
+    body(later.PUT("/api/v1/hosts/{id}/read-only", { params: { path: { id } }, body: { read_only: readOnly } })),
+  explain: ({ args, ...call }: RunCall) =>
+    knownAs<Explanation>(later.POST("/api/v1/policy/explain", { body: { ...call, args } })),
 
   setAccess: (mode: AccessMode) => body(client.PUT("/api/v1/settings/access", { body: { mode } })),
   about: (signal?: AbortSignal) => body(client.GET("/api/v1/about", { signal })),

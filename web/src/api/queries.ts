@@ -96,3 +96,28 @@ export const tokensQuery = queryOptions({
   queryFn: ({ signal }) => api.tokens(signal),
 });
 export const aboutQuery = queryOptions({ queryKey: ["about"], queryFn: ({ signal }) => api.about(signal) });
+
+export const approvalCountQuery = queryOptions({
+  queryKey: ["approvals", "count"],
+  queryFn: ({ signal }) => api.approvalCount(signal),
+});
+export const pendingApprovalsQuery = queryOptions({
+  queryKey: ["approvals", "pending"],
+  queryFn: ({ signal }) => api.pendingApprovals(signal),
+});
+export const decidedApprovalsQuery = infiniteQueryOptions({
+  queryKey: ["approvals", "decided"],
+  queryFn: ({ signal, pageParam }) => api.approvals("decided", pageParam || undefined, 100, signal),
+  initialPageParam: "",
+  getNextPageParam: (page) => page.next_cursor ?? undefined,
+});
+export const approvalQuery = (approval: string) =>
+  queryOptions({ queryKey: ["approval", approval], queryFn: ({ signal }) => api.approval(approval, signal) });
+export const grantsQuery = queryOptions({
+  queryKey: ["grants"],
+  queryFn: ({ signal }) => api.grants(signal),
+});
+export const freezeQuery = queryOptions({
+  queryKey: ["freeze"],
+  queryFn: ({ signal }) => api.freeze(signal),
+});

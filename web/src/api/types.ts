@@ -33,6 +33,11 @@ export interface JsonSchema {
   oneOf?: JsonSchema[];
 }
 
+interface Holds {
+  read_only?: boolean;
+  frozen?: boolean;
+}
+
 export type Role = Schemas["Role"];
 export type CapabilityClass = Schemas["Class"];
 export type Scope = Schemas["Scope"];
@@ -46,12 +51,12 @@ export type TokenScope = Schemas["TokenScope"];
 export type Me = Schemas["Me"];
 export type Problem = Partial<Schemas["Problem"]> & Pick<Schemas["Problem"], "title" | "status">;
 export type User = Schemas["User"];
-export type Host = Schemas["Host"];
-export type HostDetail = Schemas["HostDetail"];
+export type Host = Schemas["Host"] & Holds;
+export type HostDetail = Schemas["HostDetail"] & Holds;
 export type EnrollmentToken = Schemas["EnrollmentToken"];
 export type NewEnrollmentToken = Schemas["CreatedEnrollment"];
 export type CapabilityHost = Schemas["CapabilityHost"];
-export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonSchema };
+export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonSchema; class_by_arguments?: boolean };
 export type Pack = Schemas["Pack"];
 export type Call = Omit<Schemas["Call"], "args" | "result" | "schema"> & {
   args: Json;

@@ -106,6 +106,14 @@ export function CallRow({
   );
 }
 
+const ERROR_WORDS: Partial<Record<CallState, string>> = {
+  refused: "Refused",
+  invalid: "Invalid arguments",
+  denied: "Denied",
+  expired: "Expired",
+  cancelled: "Cancelled",
+};
+
 export function CallBody({ call }: { call: ShownCall }) {
   const hasArgs = call.args !== null && typeof call.args === "object" && Object.keys(call.args).length > 0;
   return (
@@ -113,7 +121,7 @@ export function CallBody({ call }: { call: ShownCall }) {
       {call.error && (
         <p className="rounded-control border border-line bg-bg px-3 py-2 text-13 break-words">
           <span className="font-medium">
-            {call.state === "refused" ? "Refused" : call.state === "invalid" ? "Invalid arguments" : "Error"}
+            {ERROR_WORDS[call.state] ?? "Error"}
             {call.errorKind ? ` (${call.errorKind.replaceAll("_", " ")})` : ""}:{" "}
           </span>
           {call.error}

@@ -13,10 +13,12 @@ interface ConfirmProps {
   action: string;
   /** What must be typed first, such as the host's name. */
   typed?: string;
+  /** Why it can't be done. */
+  reason?: string | null;
   onConfirm: () => Promise<unknown>;
 }
 
-export function Confirm({ open, onClose, title, children, action, typed, onConfirm }: ConfirmProps) {
+export function Confirm({ open, onClose, title, children, action, typed, reason, onConfirm }: ConfirmProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -48,6 +50,7 @@ export function Confirm({ open, onClose, title, children, action, typed, onConfi
           <Button
             look="danger"
             busy={busy}
+            reason={reason}
             disabled={typed !== undefined && text !== typed}
             onClick={() => void confirm()}
           >

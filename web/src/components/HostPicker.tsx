@@ -5,13 +5,15 @@ interface HostPickerProps {
   id?: string;
   hosts: CapabilityHost[];
   value: number | null;
+  /** Every host can be chosen. */
+  any?: boolean;
   onChange: (host: number | null) => void;
   "aria-describedby"?: string;
   "aria-invalid"?: boolean;
 }
 
 /** Hosts with their state; one that can't run the skill says why and can't be chosen. */
-export function HostPicker({ hosts, value, onChange, ...field }: HostPickerProps) {
+export function HostPicker({ hosts, value, any, onChange, ...field }: HostPickerProps) {
   return (
     <Select
       {...field}
@@ -20,7 +22,7 @@ export function HostPicker({ hosts, value, onChange, ...field }: HostPickerProps
     >
       <option value="">Choose a host…</option>
       {hosts.map((host) => (
-        <option key={host.edge_id} value={host.edge_id} disabled={!host.online || host.unmet.length > 0}>
+        <option key={host.edge_id} value={host.edge_id} disabled={!any && (!host.online || host.unmet.length > 0)}>
           {host.name} ·{" "}
           {host.online ? (host.unmet.length > 0 ? `lacks ${host.unmet.join(", ")}` : "online") : "offline"}
         </option>

@@ -40,6 +40,8 @@ interface SchemaFormProps {
   /** Problems that the manager found. */
   told?: SchemaProblem[];
   compact?: boolean;
+  /** Hosts that can't run it now may be chosen as well: it is only asked about. */
+  anyHost?: boolean;
 }
 
 export function SchemaForm({
@@ -53,6 +55,7 @@ export function SchemaForm({
   extra,
   told = [],
   compact,
+  anyHost,
 }: SchemaFormProps) {
   const [args, setArgs] = useState<JsonObject>(() => defaults(capability.params));
   const [edge, setEdge] = useState<number | null>(() => startEdge ?? onlyChoice(capability.hosts));
@@ -99,6 +102,7 @@ export function SchemaForm({
               <HostPicker
                 {...field}
                 hosts={capability.hosts}
+                any={anyHost}
                 value={edge}
                 onChange={(next) => {
                   setEdge(next);

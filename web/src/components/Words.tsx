@@ -11,12 +11,15 @@ import {
   Flame,
   Hourglass,
   LoaderCircle,
+  Lock,
   type LucideIcon,
   PenLine,
+  Scale,
   ShieldCheck,
+  Snowflake,
   TimerOff,
 } from "lucide-react";
-import type { CallState, CapabilityClass, HostState, Scope } from "../api/types";
+import type { CallState, Capability, CapabilityClass, HostState, Scope } from "../api/types";
 import { cx } from "../lib/cx";
 
 const CLASSES: Record<CapabilityClass, { icon: LucideIcon; colour: string }> = {
@@ -38,6 +41,21 @@ export function ClassWord({ value }: { value: CapabilityClass }) {
     <span className={cx("inline-flex items-center gap-1 text-12 font-medium whitespace-nowrap", colour)}>
       <Icon aria-hidden size={14} />
       {value}
+    </span>
+  );
+}
+
+/** The class of a skill: of some each call's arguments decide, and the least class alone would mislead. */
+export function SkillClass({ skill }: { skill: Pick<Capability, "key" | "class"> & { class_by_arguments?: boolean } }) {
+  if (!skill.class_by_arguments) return <ClassWord value={skill.class} />;
+  return (
+    <span
+      className="inline-flex items-center gap-1 text-12 font-medium whitespace-nowrap text-muted"
+      title={`At least ${skill.class}. Each call is classed by what exactly it would do.`}
+      data-class-depends
+    >
+      <Scale aria-hidden size={14} />
+      {skill.key === "bash" ? "depends on the command" : "depends on the arguments"}
     </span>
   );
 }
@@ -86,6 +104,24 @@ export function HostStateWord({ value, reason }: { value: HostState; reason?: st
       <span aria-hidden className={cx("size-2 rounded-full", dot)} />
       {word}
     </span>
+  );
+}
+
+/** What keeps changes away from a host: as set here, and as its edge reports. */
+export function HostHolds({ host }: { host: { read_only?: boolean; frozen?: boolean } }) {
+  return (
+    <>
+      {host.read_only && (
+        <span className="inline-flex items-center gap-1 text-12 whitespace-nowrap text-mutating" data-read-only>
+          <Lock aria-hidden size={12} /> read-only
+        </span>
+      )}
+      {host.frozen && (
+        <span className="inline-flex items-center gap-1 text-12 whitespace-nowrap text-mutating" data-frozen>
+          <Snowflake aria-hidden size={12} /> frozen
+        </span>
+      )}
+    </>
   );
 }
 

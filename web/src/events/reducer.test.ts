@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { apply, childrenOf, emptyConversation, reduce } from "./reducer";
+import { apply, askedOf, childrenOf, emptyConversation, reduce, waitingIn } from "./reducer";
 import type { TurnEvent } from "./types";
 
 type Draft = Pick<TurnEvent, "kind" | "payload">;
@@ -161,5 +161,77 @@ describe("the turn reducer", () => {
   it("passes over an unknown kind but remembers its id", () => {
     const event = { ...log(turn)[0], kind: "chat.hologram.v9", payload: {} } as unknown as TurnEvent;
     expect(apply(emptyConversation, event).lastId).toBe(1);
+  });
+});
+
+describe("a call that waits for a person", () => {
+  const call: Draft = {
+    kind: "chat.tool-call.v1",
+    payload: {
+      call_id: "c1",
+      tool: "restart_service",
+      scope: "host",
+      class: "mutating",
+      edge_id: 1,
+      edge_name: "web-1",
+      args: { service: "nginx.service" },
+    },
+  };
+  const asked = (state: "pending" | "approved" | "denied" | "expired" | "withdrawn"): Draft => ({
+    kind: "chat.approval.v1",
+    payload: { approval_id: "p1", call_id: "c1", state },
+  });
+  const stateAfter = (...drafts: Draft[]) => reduce(emptyConversation, log(drafts)).turns[0]?.calls.c1?.state;
+
+  it("says so, and what came of it", () => {
+    expect(stateAfter(call, asked("pending"))).toBe("awaiting_approval");
+    expect(stateAfter(call, asked("pending"), asked("approved"))).toBe("running");
+    expect(stateAfter(call, asked("pending"), asked("denied"))).toBe("denied");
+    expect(stateAfter(call, asked("pending"), asked("expired"))).toBe("expired");
+    expect(stateAfter(call, asked("pending"), asked("withdrawn"))).toBe("cancelled");
+  });
+
+  it("begins to count its time with the decision", () => {
+    const events = log([call, asked("pending"), asked("approved")]);
+    expect(reduce(emptyConversation, events).turns[0]?.calls.c1?.startedAt).toBe(events[2]?.at);
+  });
+
+  it("doesn't wait again when it is asked again after a restart, once decided", () => {
+    expect(stateAfter(call, asked("pending"), asked("pending"))).toBe("awaiting_approval");
+    expect(stateAfter(call, asked("pending"), asked("approved"), asked("pending"))).toBe("running");
+  });
+
+  it("keeps its result when the decision is told late", () => {
+    const result: Draft = { kind: "chat.tool-result.v1", payload: { call_id: "c1", state: "succeeded" } };
+    expect(stateAfter(call, asked("pending"), result, asked("approved"))).toBe("succeeded");
+    const [turn] = reduce(emptyConversation, log([call, asked("pending"), asked("approved"), result])).turns;
+    expect(turn?.calls.c1?.approval).toEqual({ id: "p1", state: "approved" });
+  });
+
+  it("is counted while it waits, and found below the call that made it", () => {
+    const child: Draft = {
+      kind: "chat.tool-call.v1",
+      payload: {
+        call_id: "c2",
+        tool: "bash",
+        scope: "host",
+        class: "mutating",
+        edge_id: 2,
+        args: { command: "true" },
+        parent_call_id: "c1",
+      },
+    };
+    const childAsked: Draft = {
+      kind: "chat.approval.v1",
+      payload: { approval_id: "p2", call_id: "c2", state: "pending" },
+    };
+    const [turn] = reduce(emptyConversation, log([call, child, childAsked])).turns;
+    const parent = turn?.calls.c1;
+    expect(waitingIn(turn)).toBe(1);
+    expect(turn && parent && askedOf(turn, parent).map((each) => each.id)).toEqual(["c2"]);
+  });
+
+  it("is passed over when nobody knows its call", () => {
+    expect(reduce(emptyConversation, log([asked("pending")])).turns[0]?.calls).toEqual({});
   });
 });

@@ -2,6 +2,7 @@
  * Folds turn events into what a chat shows. Pure: the same events give the same chat, whether they came live, by
  * replay, or both overlapping. An event at or below `lastId` changes nothing.
  */
+import type { ApprovalState } from "../api/approvals";
 import type { CallState, CapabilityClass, Json, Scope } from "../api/types";
 import type { ModelLabel, Outcome, TurnEvent, Usage } from "./types";
 
@@ -30,6 +31,8 @@ export interface ChatCall {
   resultBytes: number | null;
   durationMs: number | null;
   sandbox: string | null;
+  /** The decision that it waits or waited for. What the card shows is fetched by this id. */
+  approval: { id: string; state: ApprovalState } | null;
 }
 
 export interface Turn {
@@ -46,6 +49,17 @@ export interface Turn {
   usage: Usage | null;
   durationMs: number | null;
 }
+
+/** What a call's row says once this stands of its approval. */
+const STATE_AFTER: Record<ApprovalState, CallState> = {
+  pending: "awaiting_approval",
+  approved: "running",
+  denied: "denied",
+  expired: "expired",
+  withdrawn: "cancelled",
+};
+
+const ENDED: ReadonlySet<CallState> = new Set(["succeeded", "failed", "timed_out", "unknown", "refused", "invalid"]);
 
 export interface Conversation {
   lastId: number;
@@ -135,6 +149,7 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
         resultBytes: null,
         durationMs: null,
         sandbox: null,
+        approval: null,
       };
       return {
         ...turn,
@@ -159,6 +174,23 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
         sandbox: payload.sandbox ?? null,
       };
       return { ...turn, calls: { ...turn.calls, [call.id]: finished } };
+    }
+    case "chat.approval.v1": {
+      const { payload } = event;
+      const call = turn.calls[payload.call_id];
+      if (!call) return turn;
+      const asksAgain = payload.state === "pending" && call.approval?.id === payload.approval_id;
+      // After a restart the manager may ask again what is decided already.
+      if (asksAgain && call.approval?.state !== "pending") return turn;
+      const waited: ChatCall = {
+        ...call,
+        approval: { id: payload.approval_id, state: payload.state },
+        // A result that came first has the last word.
+        state: ENDED.has(call.state) ? call.state : STATE_AFTER[payload.state],
+        // Waiting is no part of how long it ran.
+        startedAt: payload.state === "approved" ? event.at : call.startedAt,
+      };
+      return { ...turn, calls: { ...turn.calls, [call.id]: waited } };
     }
     case "chat.notice.v1":
       return { ...turn, parts: [...turn.parts, { kind: "notice", id: event.id, text: event.payload.text }] };
@@ -212,6 +244,18 @@ function completeMessage(turn: Turn, messageId: string, text: string): Turn {
 /** Calls that a call made, in the order in which they started. */
 export function childrenOf(turn: Turn, callId: string): ChatCall[] {
   return Object.values(turn.calls).filter((call) => call.parentId === callId);
+}
+
+/** A call and all that it made, however deep, that were put to a person. */
+export function askedOf(turn: Turn, call: ChatCall): ChatCall[] {
+  const own = call.approval ? [call] : [];
+  return [...own, ...childrenOf(turn, call.id).flatMap((child) => askedOf(turn, child))];
+}
+
+/** How many calls of a turn wait for a person. */
+export function waitingIn(turn: Turn | undefined): number {
+  if (!turn || turn.phase === "done") return 0;
+  return Object.values(turn.calls).filter((call) => call.state === "awaiting_approval").length;
 }
 
 export function isRunning(turn: Turn | undefined): boolean {

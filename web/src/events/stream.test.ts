@@ -27,6 +27,12 @@ describe("a message of the event stream", () => {
       state: "failed",
     });
     expect(readSignal("packs.changed.v1", "{}")).toEqual({ type: "packs-changed" });
+    expect(readSignal("approval.changed.v1", '{"approval_id":"p","call_id":"c","state":"denied"}')).toEqual({
+      type: "approval-changed",
+      approvalId: "p",
+      callId: "c",
+    });
+    expect(readSignal("freeze.changed.v1", '{"frozen":true}')).toEqual({ type: "freeze-changed" });
     expect(readSignal("resync.v1", "{}")).toEqual({ type: "resync" });
   });
 

@@ -12,6 +12,8 @@ export type Signal =
   | { type: "host-changed"; edgeId: number | null }
   | { type: "packs-changed" }
   | { type: "call-changed"; callId: string; state: CallState | null }
+  | { type: "approval-changed"; approvalId: string; callId: string }
+  | { type: "freeze-changed" }
   /** Something may have been missed: read again what is on the screen. */
   | { type: "resync" };
 
@@ -39,6 +41,8 @@ const NAMES = [
   "hosts.changed.v1",
   "calls.changed.v1",
   "packs.changed.v1",
+  "approval.changed.v1",
+  "freeze.changed.v1",
   "resync.v1",
 ];
 
@@ -58,6 +62,14 @@ export function readSignal(name: string, data: string): Signal | null {
   const payload = (parsed.payload ?? parsed) as Record<string, unknown>;
   if (kind === "resync.v1") return { type: "resync" };
   if (kind === "packs.changed.v1") return { type: "packs-changed" };
+  if (kind === "freeze.changed.v1") return { type: "freeze-changed" };
+  if (kind === "approval.changed.v1") {
+    return {
+      type: "approval-changed",
+      approvalId: String(payload.approval_id ?? ""),
+      callId: String(payload.call_id ?? ""),
+    };
+  }
   if (kind === "hosts.changed.v1") {
     return { type: "host-changed", edgeId: typeof payload.edge_id === "number" ? payload.edge_id : null };
   }

@@ -1,4 +1,5 @@
 /** Rows of `turn_events`: the single source of what a chat shows. The live stream and the replay bring the same. */
+import type { ApprovalState, Decision } from "../api/approvals";
 import type { CallState, CapabilityClass, Json, Scope } from "../api/types";
 
 export interface ModelLabel {
@@ -42,6 +43,15 @@ interface Payloads {
     result_bytes?: number | null;
     duration_ms?: number | null;
     sandbox?: string | null;
+  };
+  "chat.approval.v1": {
+    approval_id: string;
+    call_id: string;
+    state: ApprovalState;
+    decision?: Decision | null;
+    decided_by_name?: string | null;
+    note?: string | null;
+    decide_by?: string | null;
   };
   "attempt.superseded.v1": { message_id: string };
   "chat.notice.v1": { text: string };

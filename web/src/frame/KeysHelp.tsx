@@ -8,6 +8,8 @@ const KEYS: [string[], string][] = [
   [["k"], "Previous row"],
   [["Enter"], "Open the row; send the message"],
   [["Shift", "Enter"], "Break the line in the composer"],
+  [["a"], "Allow once, on a card that has the focus"],
+  [["d"], "Deny, on a card that has the focus"],
   [["n"], "New chat"],
   [["Esc"], "Close what is open"],
   [["?"], "Show these keys"],

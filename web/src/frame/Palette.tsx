@@ -1,7 +1,18 @@
 /** ⌘K: pages, hosts, chats, skills and actions in one list. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Blocks, Keyboard, type LucideIcon, MessageSquare, Moon, Plus, Search, Server, Sun } from "lucide-react";
+import {
+  Blocks,
+  Keyboard,
+  type LucideIcon,
+  MessageSquare,
+  Moon,
+  Plus,
+  Search,
+  Server,
+  Snowflake,
+  Sun,
+} from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
 import { capabilitiesQuery, hostsQuery, sessionsQuery } from "../api/queries";
 import { Dialog } from "../components/Dialog";
@@ -47,6 +58,7 @@ function useEntries(): Entry[] {
       })),
       { id: "new-chat", group: "Actions", name: "New chat", icon: Plus, run: () => void navigate({ to: "/" }) },
       { id: "add-host", group: "Actions", name: "Add a host", icon: Plus, run: frame.addHost },
+      { id: "freeze", group: "Actions", name: "Freeze changes", icon: Snowflake, run: frame.freeze },
       { id: "dark", group: "Actions", name: "Dark theme", icon: Moon, run: () => chooseTheme("dark") },
       { id: "light", group: "Actions", name: "Light theme", icon: Sun, run: () => chooseTheme("light") },
       { id: "keys", group: "Actions", name: "Show the keys", icon: Keyboard, run: frame.openKeys },

@@ -1,9 +1,10 @@
 /** The frame around every page: rail, top bar, palette, keys; a bottom bar on phones. */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { ChevronsLeft, ChevronsRight, Keyboard, LogOut, Monitor, Moon, Search, Sun, UserRound } from "lucide-react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { api } from "../api/client";
+import { approvalCountQuery } from "../api/queries";
 import { IconButton } from "../components/Button";
 import { MenuItem, Popover } from "../components/Popover";
 import { Toasts } from "../components/toasts";
@@ -14,8 +15,9 @@ import { recall, remember } from "../lib/storage";
 import { chooseTheme, useTheme } from "../lib/theme";
 import { AddHostSheet } from "../pages/hosts/AddHostSheet";
 import { type FrameActions, FrameContext, useFrame } from "./actions";
+import { FreezeBanner, FreezeButton, FreezeDialog } from "./Freeze";
 import { KeysHelp } from "./KeysHelp";
-import { PLACES, placeOf } from "./navigation";
+import { PLACES, type Place, placeOf } from "./navigation";
 import { OfflineBar } from "./OfflineBar";
 import { Palette } from "./Palette";
 import { useMe } from "./session";
@@ -23,12 +25,13 @@ import { useKeys } from "./useKeys";
 import { useLiveQueries } from "./useLiveQueries";
 
 export function Shell() {
-  const [open, setOpen] = useState<"palette" | "keys" | "add-host" | null>(null);
+  const [open, setOpen] = useState<"palette" | "keys" | "add-host" | "freeze" | null>(null);
   const actions = useMemo<FrameActions>(
     () => ({
       openPalette: () => setOpen("palette"),
       openKeys: () => setOpen("keys"),
       addHost: () => setOpen("add-host"),
+      freeze: () => setOpen("freeze"),
     }),
     [],
   );
@@ -36,9 +39,11 @@ export function Shell() {
   useLiveQueries();
   const path = useLocation({ select: (location) => location.pathname });
   const place = placeOf(path);
+  const waiting = useQuery(approvalCountQuery).data ?? 0;
   useEffect(() => {
-    document.title = place ? `${place.name} · Steadyhand` : "Steadyhand";
-  }, [place]);
+    const title = place ? `${place.name} · Steadyhand` : "Steadyhand";
+    document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  }, [place, waiting]);
 
   return (
     <FrameContext.Provider value={actions}>
@@ -49,19 +54,21 @@ export function Shell() {
         Skip to the page
       </a>
       <div className="flex h-dvh">
-        <Rail path={path} />
+        <Rail path={path} waiting={waiting} />
         <div className="flex min-w-0 flex-1 flex-col">
           <TopBar place={place?.name ?? ""} />
+          <FreezeBanner />
           <OfflineBar />
           <main id="main" className="min-h-0 flex-1">
             <Outlet />
           </main>
-          <BottomBar path={path} />
+          <BottomBar path={path} waiting={waiting} />
         </div>
       </div>
       <Palette open={open === "palette"} onClose={() => setOpen(null)} />
       <KeysHelp open={open === "keys"} onClose={() => setOpen(null)} />
       <AddHostSheet open={open === "add-host"} onClose={() => setOpen(null)} />
+      <FreezeDialog open={open === "freeze"} onClose={() => setOpen(null)} />
       <Toasts />
     </FrameContext.Provider>
   );
@@ -82,7 +89,35 @@ function Mark() {
   );
 }
 
-function Rail({ path }: { path: string }) {
+/** How many decisions wait for the one who is signed in. */
+function Badge({ count, className }: { count: number; className?: string }) {
+  return (
+    <span
+      aria-hidden
+      data-badge={count}
+      className={cx(
+        "inline-flex h-4 min-w-4 items-center justify-center rounded-full bg-mutating px-1 text-12 leading-none font-semibold text-bg tabular",
+        className,
+      )}
+    >
+      {count > 99 ? "99+" : count}
+    </span>
+  );
+}
+
+/** The name of a place, with what waits there. */
+function PlaceName({ place, waiting, className }: { place: Place; waiting: number; className?: string }) {
+  return (
+    <span className={className}>
+      {place.name}
+      {place.to === "/approvals" && waiting > 0 && (
+        <span className="sr-only">, {waiting === 1 ? "1 waits" : `${waiting} wait`} for you</span>
+      )}
+    </span>
+  );
+}
+
+function Rail({ path, waiting }: { path: string; waiting: number }) {
   const [narrow, setNarrow] = useState(() => recall("rail") === "narrow");
   const toggle = () => {
     remember("rail", narrow ? null : "narrow");
@@ -110,16 +145,23 @@ function Rail({ path }: { path: string }) {
               <Link
                 to={place.to}
                 aria-current={here ? "page" : undefined}
-                aria-label={place.name}
                 data-tip={narrow ? place.name : undefined}
                 data-tip-side="right"
                 className={cx(
-                  "flex h-8 items-center gap-3 rounded-control px-3 text-13 transition-colors",
+                  "relative flex h-8 items-center gap-3 rounded-control px-3 text-13 transition-colors",
                   here ? "bg-raised font-medium text-text" : "text-muted hover:bg-raised/60 hover:text-text",
                 )}
               >
                 <place.icon aria-hidden size={16} className={cx("shrink-0", here && "text-accent-text")} />
-                <span className={narrow ? "hidden" : "max-lg:hidden"}>{place.name}</span>
+                <PlaceName place={place} waiting={waiting} className={narrow ? "sr-only" : "max-lg:sr-only"} />
+                {place.to === "/approvals" && waiting > 0 && (
+                  <Badge
+                    count={waiting}
+                    className={
+                      narrow ? "absolute top-0 right-0" : "ml-auto max-lg:absolute max-lg:top-0 max-lg:right-0"
+                    }
+                  />
+                )}
               </Link>
             </li>
           );
@@ -138,7 +180,7 @@ function Rail({ path }: { path: string }) {
   );
 }
 
-function BottomBar({ path }: { path: string }) {
+function BottomBar({ path, waiting }: { path: string; waiting: number }) {
   return (
     <nav
       aria-label="Pages"
@@ -152,12 +194,15 @@ function BottomBar({ path }: { path: string }) {
             to={place.to}
             aria-current={here ? "page" : undefined}
             className={cx(
-              "flex h-14 min-w-0 flex-1 flex-col items-center justify-center gap-1 text-12",
+              "relative flex h-14 min-w-0 flex-1 flex-col items-center justify-center gap-1 text-12",
               here ? "text-text" : "text-muted",
             )}
           >
             <place.icon aria-hidden size={18} className={here ? "text-accent-text" : undefined} />
-            <span className="max-w-full truncate">{place.name}</span>
+            {place.to === "/approvals" && waiting > 0 && (
+              <Badge count={waiting} className="absolute top-1.5 left-[calc(50%+6px)]" />
+            )}
+            <PlaceName place={place} waiting={waiting} className="max-w-full truncate" />
           </Link>
         );
       })}
@@ -176,6 +221,7 @@ function TopBar({ place }: { place: string }) {
       </span>
       <span className="ml-auto flex items-center gap-1">
         <SearchButton />
+        <FreezeButton />
         <Connection />
         <UserMenu />
       </span>

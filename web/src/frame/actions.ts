@@ -5,11 +5,14 @@ export interface FrameActions {
   openPalette: () => void;
   openKeys: () => void;
   addHost: () => void;
+  /** Asks whether to freeze changes. */
+  freeze: () => void;
 }
 
 export const FrameContext = createContext<FrameActions>({
   openPalette: () => {},
   openKeys: () => {},
   addHost: () => {},
+  freeze: () => {},
 });
 export const useFrame = (): FrameActions => useContext(FrameContext);

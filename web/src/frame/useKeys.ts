@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { FrameActions } from "./actions";
+import { beginChord, endChord, inChord } from "./chord";
 import { PLACES } from "./navigation";
 
 function isTyping(target: EventTarget | null): boolean {
@@ -24,7 +25,6 @@ function moveRow(step: 1 | -1): boolean {
 export function useKeys(actions: FrameActions): void {
   const navigate = useNavigate();
   useEffect(() => {
-    let pressedG = 0;
     const onKeyDown = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -39,12 +39,12 @@ export function useKeys(actions: FrameActions): void {
         document.querySelector("dialog[open]")
       )
         return;
-      const afterG = Date.now() - pressedG < 1200;
-      pressedG = 0;
+      const afterG = inChord();
+      endChord();
       const place = afterG ? PLACES.find((each) => each.key === event.key) : undefined;
       if (place) void navigate({ to: place.to });
       else if (event.key === "g") {
-        pressedG = Date.now();
+        beginChord();
         return;
       } else if (event.key === "?") actions.openKeys();
       else if (event.key === "j" || event.key === "k") {

@@ -19,7 +19,12 @@ function keysOf(signal: Signal): QueryKey[] {
       return [["packs"], ["capabilities"]];
     case "call-changed":
       return [["calls"], ["density"], ["call", signal.callId]];
+    case "approval-changed":
+      return [["approvals"], ["grants"], ["approval", signal.approvalId], ["call", signal.callId], ["calls"]];
+    case "freeze-changed":
+      return [["freeze"], ["hosts"], ["host"]];
     case "turn-event":
+      if (signal.event.kind === "chat.approval.v1") return [["approval", signal.event.payload.approval_id]];
       return ["session.updated.v1", "chat.turn-started.v1", "chat.turn-finished.v1"].includes(signal.event.kind)
         ? [["sessions"]]
         : [];
@@ -34,6 +39,10 @@ function keysOf(signal: Signal): QueryKey[] {
         ["call"],
         ["density"],
         ["sessions"],
+        ["approvals"],
+        ["approval"],
+        ["grants"],
+        ["freeze"],
       ];
   }
 }

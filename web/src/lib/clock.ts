@@ -31,3 +31,19 @@ const slow = ticker(15_000);
 export const useSeconds = (): number => useSyncExternalStore(seconds.subscribe, seconds.get);
 /** The time in milliseconds, moving each quarter of a minute. */
 export const useNow = (): number => useSyncExternalStore(slow.subscribe, slow.get);
+
+let skewMs = 0;
+
+/** Learns from an answer's `date` what time it is at the manager: deadlines are by its clock, and phones are off. */
+export function noteServerTime(date: string | null): void {
+  const at = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(at)) return;
+  // The header has whole seconds, so half a second is as near as it gets; less than two isn't worth telling.
+  const skew = at + 500 - Date.now();
+  skewMs = Math.abs(skew) < 2_000 ? 0 : skew;
+}
+
+/** The manager's time in milliseconds. */
+export const serverNow = (): number => Date.now() + skewMs;
+/** The same, moving each second. */
+export const useServerSeconds = (): number => useSeconds() + skewMs;

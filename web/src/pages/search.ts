@@ -1,4 +1,6 @@
 /** What pages keep in the address. Anything unknown is dropped. */
+import { OUTCOMES, type Outcome } from "../lib/approval";
+
 function word(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
 }
@@ -27,4 +29,31 @@ export interface SkillsSearch {
 
 export function readSkillsSearch(search: Record<string, unknown>): SkillsSearch {
   return { q: word(search.q), scope: word(search.scope), class: word(search.class) };
+}
+
+export const APPROVAL_TABS = ["inbox", "history", "grants"] as const;
+export type ApprovalTab = (typeof APPROVAL_TABS)[number];
+
+export interface ApprovalsSearch {
+  tab?: ApprovalTab;
+  q?: string;
+  outcome?: Outcome;
+  tool?: string;
+  /** Grants that hold no more as well. */
+  ended?: boolean;
+}
+
+export function readApprovalsSearch(search: Record<string, unknown>): ApprovalsSearch {
+  return {
+    tab: APPROVAL_TABS.find((tab) => tab === search.tab && tab !== "inbox"),
+    q: word(search.q),
+    outcome: OUTCOMES.find((outcome) => outcome === search.outcome),
+    tool: word(search.tool),
+    ended: search.ended === true || search.ended === "true" ? true : undefined,
+  };
+}
+
+/** What the policy is asked about. */
+export function readPolicySearch(search: Record<string, unknown>): { tool?: string } {
+  return { tool: word(search.tool) };
 }

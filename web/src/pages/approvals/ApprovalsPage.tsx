@@ -1,51 +1,38 @@
-import { Link } from "@tanstack/react-router";
-import { ShieldQuestion } from "lucide-react";
+/** What waits for a decision, what was decided, and what runs without asking. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { approvalCountQuery } from "../../api/queries";
 import { Page } from "../../components/Page";
-import { Empty } from "../../components/States";
-import { ClassWord } from "../../components/Words";
+import { Tabs } from "../../components/Tabs";
+import { APPROVAL_TABS, type ApprovalTab } from "../search";
+import { Grants } from "./Grants";
+import { History } from "./History";
+import { Inbox } from "./Inbox";
 
 export function ApprovalsPage() {
+  const tab = useSearch({ from: "/approvals" }).tab ?? "inbox";
+  const navigate = useNavigate({ from: "/approvals" });
+  const count = useQuery(approvalCountQuery).data ?? 0;
+  const words: Record<ApprovalTab, string> = {
+    inbox: count > 0 ? `Inbox (${count})` : "Inbox",
+    history: "History",
+    grants: "Standing grants",
+  };
   return (
-    <Page title="Approvals">
-      <Empty
-        icon={ShieldQuestion}
-        title="Nothing waits for a decision"
-        action={
-          <Link
-            to="/skills"
-            search={{ class: "mutating" }}
-            className="text-13 text-accent-text underline underline-offset-2"
-          >
-            See the skills that will need one
-          </Link>
-        }
-      >
-        <p>
-          Calls that change something will wait here until a person allows or denies them: the whole arguments, the
-          exact host, who asked and how long there is to decide.
-        </p>
-        <ul className="mx-auto mt-4 flex w-max max-w-full flex-col gap-2 text-left">
-          <li className="flex items-center gap-3">
-            <span className="flex w-24 shrink-0">
-              <ClassWord value="safe" />
-            </span>
-            runs without asking
-          </li>
-          <li className="flex items-center gap-3">
-            <span className="flex w-24 shrink-0">
-              <ClassWord value="mutating" />
-            </span>
-            needs one approval
-          </li>
-          <li className="flex items-center gap-3">
-            <span className="flex w-24 shrink-0">
-              <ClassWord value="dangerous" />
-            </span>
-            needs a signed procedure and two people
-          </li>
-        </ul>
-        <p className="mt-4">Until approvals are available, such calls are refused and the audit keeps the reason.</p>
-      </Empty>
+    <Page
+      title="Approvals"
+      below={
+        <Tabs
+          label="Approvals"
+          tabs={APPROVAL_TABS.map((each) => ({ id: each, name: words[each] }))}
+          current={tab}
+          onChange={(next) => void navigate({ search: { tab: next === "inbox" ? undefined : next } })}
+        />
+      }
+    >
+      {tab === "inbox" && <Inbox />}
+      {tab === "history" && <History />}
+      {tab === "grants" && <Grants />}
     </Page>
   );
 }

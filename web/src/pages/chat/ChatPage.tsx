@@ -10,6 +10,7 @@ import { Dialog } from "../../components/Dialog";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
 import { toast } from "../../components/toasts";
 import { conversations } from "../../events/conversations";
+import { waitingIn } from "../../events/reducer";
 import { useMe } from "../../frame/session";
 import { may } from "../../lib/may";
 import { recall, remember } from "../../lib/storage";
@@ -201,7 +202,13 @@ function SessionChat({ sessionId }: { sessionId: string }) {
         </Conversation>
       )}
       <p role="status" className="sr-only">
-        {chat.running ? "Working" : turns.length > 0 ? "The answer is complete" : ""}
+        {waitingIn(turns.at(-1)) > 0
+          ? "A call waits for a decision"
+          : chat.running
+            ? "Working"
+            : turns.length > 0
+              ? "The answer is complete"
+              : ""}
       </p>
       <div className="px-4 pt-1 pb-4 md:px-6">
         <Composer

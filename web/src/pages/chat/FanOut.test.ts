@@ -22,6 +22,7 @@ function call(id: string, change: Partial<ChatCall>): ChatCall {
     resultBytes: null,
     durationMs: 3,
     sandbox: null,
+    approval: null,
     ...change,
   };
 }

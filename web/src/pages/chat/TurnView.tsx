@@ -1,10 +1,11 @@
 /** One turn: what was asked, what the model said, its calls, the answer. */
 import { Link } from "@tanstack/react-router";
 import { Info } from "lucide-react";
-import { memo } from "react";
+import { Fragment, memo } from "react";
+import { ApprovalCard } from "../../components/approval/ApprovalCard";
 import { CallRow } from "../../components/CallRow";
 import { Markdown } from "../../components/Markdown";
-import { childrenOf, type Part, type Turn } from "../../events/reducer";
+import { askedOf, childrenOf, type Part, type Turn, waitingIn } from "../../events/reducer";
 import type { Outcome } from "../../events/types";
 import { formatDuration } from "../../lib/format";
 import { FanOut } from "./FanOut";
@@ -62,7 +63,12 @@ function Calls({ parts, turn }: { parts: Part[]; turn: Turn }) {
         if (!call) return null;
         const children = childrenOf(turn, call.id);
         return (
-          <CallRow key={call.id} call={call} nested={children.length > 1 ? <FanOut calls={children} /> : undefined} />
+          <Fragment key={call.id}>
+            <CallRow call={call} nested={children.length > 1 ? <FanOut calls={children} /> : undefined} />
+            {askedOf(turn, call).map(
+              (asked) => asked.approval && <ApprovalCard key={asked.id} id={asked.approval.id} />,
+            )}
+          </Fragment>
         );
       })}
     </div>
@@ -143,6 +149,8 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
 
 function workingWord(turn: Turn): string {
   if (turn.phase === "waiting") return "Starting";
+  const waiting = waitingIn(turn);
+  if (waiting > 0) return waiting === 1 ? "Waits for a decision" : `Waits for ${waiting} decisions`;
   if (turn.phase === "tools") {
     const running = Object.values(turn.calls).filter((call) => call.state === "running").length;
     return running > 0 ? `Waiting for ${running === 1 ? "a call" : `${running} calls`}` : "Reading the results";

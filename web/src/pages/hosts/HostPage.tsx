@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { Gauge, Info, ScrollText } from "lucide-react";
 import { useEffect } from "react";
 import { api, messageOf } from "../../api/client";
-import { hostQuery, recentCallsQuery } from "../../api/queries";
+import { capabilitiesQuery, hostQuery, recentCallsQuery } from "../../api/queries";
 import type { HostDetail } from "../../api/types";
 import { Button } from "../../components/Button";
 import { CallList } from "../../components/CallList";
@@ -15,7 +15,7 @@ import { Empty, Failed, SkeletonRows } from "../../components/States";
 import { shownCall } from "../../components/shown-call";
 import { Tabs } from "../../components/Tabs";
 import { Time } from "../../components/Time";
-import { Chip, ClassWord, HostStateWord, Labels } from "../../components/Words";
+import { Chip, HostHolds, HostStateWord, Labels, SkillClass } from "../../components/Words";
 import { sentence } from "../../lib/format";
 import { loadsOf, noteLoads } from "../../lib/load-history";
 import { HOST_TABS, type HostTab } from "../search";
@@ -42,8 +42,9 @@ export function HostPage() {
       title={
         <span className="flex min-w-0 flex-wrap items-center gap-x-4">
           <span className="truncate">{host.name}</span>
-          <span className="text-13 font-normal tracking-normal">
+          <span className="flex items-center gap-x-3 text-13 font-normal tracking-normal">
             <HostStateWord value={host.state} reason={host.state_reason} />
+            <HostHolds host={host} />
           </span>
         </span>
       }
@@ -192,6 +193,10 @@ function Load({ host }: { host: HostDetail }) {
 }
 
 function HostSkills({ host }: { host: HostDetail }) {
+  const capabilities = useQuery(capabilitiesQuery).data ?? [];
+  const byArguments = new Set(
+    capabilities.filter((each) => each.scope === "host" && each.class_by_arguments).map((each) => each.key),
+  );
   if (host.skills.length === 0)
     return (
       <Empty icon={Info} title="Nothing is known of its skills">
@@ -214,8 +219,8 @@ function HostSkills({ host }: { host: HostDetail }) {
             >
               {skill.key}
             </Link>
-            <span className="w-24">
-              <ClassWord value={skill.class} />
+            <span className="w-44">
+              <SkillClass skill={{ ...skill, class_by_arguments: byArguments.has(skill.key) }} />
             </span>
             <span className="min-w-0 flex-1">
               {skill.unmet.length === 0 ? (

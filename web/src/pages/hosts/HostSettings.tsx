@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { Lock, LockOpen } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api, messageOf } from "../../api/client";
 import type { HostDetail } from "../../api/types";
@@ -40,6 +41,11 @@ export function HostSettings({ host }: { host: HostDetail }) {
     },
     onError: (error) => toast(messageOf(error), "error"),
   });
+  const readOnly = useMutation({
+    mutationFn: (wanted: boolean) => api.setReadOnly(host.id, wanted),
+    onSuccess: refresh,
+    onError: (error) => toast(messageOf(error), "error"),
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!parsed.problem && name.trim()) save.mutate();
@@ -73,6 +79,24 @@ export function HostSettings({ host }: { host: HostDetail }) {
             Save
           </Button>
         </form>
+      </Card>
+      <Card title="Read-only">
+        <div className="flex flex-wrap items-center justify-between gap-3 p-4 text-13">
+          <p className="min-w-0 flex-1 text-muted">
+            {host.read_only
+              ? "Nothing that changes this host runs on it. Safe calls do."
+              : "While a host is read-only, nothing that changes it runs on it, whoever allowed it. Safe calls do."}
+          </p>
+          <Button
+            icon={host.read_only ? LockOpen : Lock}
+            busy={readOnly.isPending}
+            reason={adminOnly}
+            aria-pressed={host.read_only ?? false}
+            onClick={() => readOnly.mutate(!host.read_only)}
+          >
+            {host.read_only ? "Allow changes again" : "Make read-only"}
+          </Button>
+        </div>
       </Card>
       <Card title="Certificate">
         <div className="flex flex-wrap items-center justify-between gap-3 p-4 text-13">

@@ -11,7 +11,7 @@ import { Page } from "../../components/Page";
 import { Spark } from "../../components/Spark";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
 import { Time } from "../../components/Time";
-import { HostStateWord, Labels } from "../../components/Words";
+import { HostHolds, HostStateWord, Labels } from "../../components/Words";
 import { useFrame } from "../../frame/actions";
 import { cx } from "../../lib/cx";
 import { loadsOf, noteLoads } from "../../lib/load-history";
@@ -204,16 +204,17 @@ function HostRow({ host, index }: { host: Host; index: number }) {
       data-host-state={host.state}
       className={cx(COLUMNS, "relative min-h-10 border-b border-line/60 px-4 text-13 hover:bg-surface md:px-6")}
     >
-      <span role="cell" className="min-w-0 truncate">
+      <span role="cell" className="flex min-w-0 items-center gap-x-2">
         {/* The link covers the row, so that all of it opens the host. */}
         <Link
           to="/hosts/$hostId"
           params={{ hostId: String(host.id) }}
           data-row
-          className="font-medium after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+          className="truncate font-medium after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
         >
           {host.name}
         </Link>
+        <HostHolds host={host} />
       </span>
       <span role="cell" className="min-w-0 truncate">
         <HostStateWord value={host.state} reason={host.state_reason} />

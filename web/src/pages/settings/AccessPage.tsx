@@ -1,8 +1,13 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Snowflake } from "lucide-react";
 import { api, messageOf } from "../../api/client";
-import { meQuery } from "../../api/queries";
+import { freezeQuery, meQuery } from "../../api/queries";
 import type { AccessMode } from "../../api/types";
+import { Button } from "../../components/Button";
 import { Page } from "../../components/Page";
+import { Failed } from "../../components/States";
+import { useFrame } from "../../frame/actions";
+import { UnfreezeButton } from "../../frame/Freeze";
 import { useMe } from "../../frame/session";
 import { cx } from "../../lib/cx";
 import { may } from "../../lib/may";
@@ -23,7 +28,7 @@ export function AccessPage() {
     onSuccess: () => client.invalidateQueries({ queryKey: meQuery.queryKey }),
   });
   return (
-    <Page title="Access mode">
+    <Page title="Access and freeze">
       <fieldset
         disabled={Boolean(reason) || choose.isPending}
         className="flex max-w-xl flex-col gap-2 px-4 pb-6 md:px-6"
@@ -63,6 +68,43 @@ export function AccessPage() {
           </p>
         )}
       </fieldset>
+      <Freezing />
     </Page>
+  );
+}
+
+function Freezing() {
+  const me = useMe();
+  const { freeze: ask } = useFrame();
+  const freeze = useQuery(freezeQuery);
+  return (
+    <section aria-label="Freeze" className="flex max-w-xl flex-col gap-3 px-4 pb-6 text-13 md:px-6">
+      <h2 className="text-14 font-semibold">Freeze</h2>
+      <p className="text-muted">
+        Stops every call that would change something, at once and on the hosts too, whoever allowed it. Safe calls go
+        on.
+      </p>
+      {freeze.error && (
+        <Failed
+          what="Whether changes are frozen could not be read."
+          error={freeze.error}
+          onRetry={() => void freeze.refetch()}
+        />
+      )}
+      {freeze.data &&
+        (freeze.data.frozen ? (
+          <div className="flex flex-wrap items-center gap-3">
+            <span className="inline-flex items-center gap-1.5 text-mutating">
+              <Snowflake aria-hidden size={14} /> Changes are frozen.
+            </span>
+            <UnfreezeButton />
+            {may.unfreeze(me) && <span className="text-muted">Only admins unfreeze.</span>}
+          </div>
+        ) : (
+          <Button icon={Snowflake} look="danger" className="self-start" reason={may.freeze(me)} onClick={ask}>
+            Freeze changes
+          </Button>
+        ))}
+    </section>
   );
 }

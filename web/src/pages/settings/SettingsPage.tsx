@@ -4,7 +4,8 @@ import { cx } from "../../lib/cx";
 const PARTS = [
   { to: "/settings/models", name: "Models" },
   { to: "/settings/accounts", name: "Accounts and tokens" },
-  { to: "/settings/access", name: "Access mode" },
+  { to: "/settings/access", name: "Access and freeze" },
+  { to: "/settings/policy", name: "Policy" },
   { to: "/settings/enrolment", name: "Enrolment" },
   { to: "/settings/about", name: "About" },
 ] as const;

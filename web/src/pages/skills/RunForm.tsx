@@ -1,8 +1,11 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Ban, Play, Square } from "lucide-react";
-import { useRef, useState } from "react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Ban, Play, ShieldQuestion, Square } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import type { Approval } from "../../api/approvals";
 import { ApiError, api, messageOf } from "../../api/client";
+import { pendingApprovalsQuery } from "../../api/queries";
 import type { Capability, RunCall } from "../../api/types";
+import { ApprovalCard } from "../../components/approval/ApprovalCard";
 import { Button } from "../../components/Button";
 import { CallRow } from "../../components/CallRow";
 import { CopyButton } from "../../components/Copy";
@@ -10,6 +13,9 @@ import { Inline } from "../../components/Inline";
 import { Card } from "../../components/Page";
 import { SchemaForm } from "../../components/SchemaForm";
 import { shownCall } from "../../components/shown-call";
+import { toast } from "../../components/toasts";
+import { useMe } from "../../frame/session";
+import { approvalOfRun } from "../../lib/approval";
 import { cliCommand, curlCommand } from "../../lib/command-lines";
 import { defaults } from "../../lib/schema";
 
@@ -31,6 +37,12 @@ export function RunForm({ capability }: { capability: Capability }) {
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["calls"] }),
   });
+  const waiting = useWaiting(run.isPending ? run.variables : undefined);
+  const stop = () => {
+    // A call that waits for a decision goes on waiting when its caller leaves.
+    if (waiting) void api.cancelCall(waiting.call_id).catch((error) => toast(messageOf(error), "error"));
+    else abort.current?.abort();
+  };
   const stopped = run.error instanceof DOMException && run.error.name === "AbortError";
   return (
     <>
@@ -42,6 +54,12 @@ export function RunForm({ capability }: { capability: Capability }) {
               <span>
                 A call will be refused and recorded: <Inline text={capability.refused_reason} />
               </span>
+            </p>
+          )}
+          {!capability.refused_reason && asks(capability) && (
+            <p className="flex items-start gap-2 text-13 text-muted" data-asks-first>
+              <ShieldQuestion aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
+              {asks(capability)}
             </p>
           )}
           <SchemaForm
@@ -56,7 +74,7 @@ export function RunForm({ capability }: { capability: Capability }) {
             told={run.error instanceof ApiError ? run.error.problem.errors : undefined}
             extra={
               run.isPending ? (
-                <Button icon={Square} onClick={() => abort.current?.abort()}>
+                <Button icon={Square} onClick={stop}>
                   Stop
                 </Button>
               ) : (
@@ -66,6 +84,12 @@ export function RunForm({ capability }: { capability: Capability }) {
               )
             }
           />
+          {waiting && (
+            // It may stand below what the screen shows; the focus stays where it is.
+            <div key={waiting.id} ref={intoView}>
+              <ApprovalCard id={waiting.id} known={waiting} />
+            </div>
+          )}
           {run.error && (
             <p role="alert" className="text-13 text-danger-text">
               {stopped ? "Stopped." : messageOf(run.error)}
@@ -82,6 +106,44 @@ export function RunForm({ capability }: { capability: Capability }) {
       </Card>
     </>
   );
+}
+
+function intoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}
+
+/** What a call of this skill needs before it runs. */
+function asks(capability: Capability): string | null {
+  if (capability.class_by_arguments) return "Where it would change something, a person decides first.";
+  return capability.class === "mutating"
+    ? "It changes something, so a person decides first, unless a standing grant fits."
+    : null;
+}
+
+/** The approval that the run waits for, if it does. */
+function useWaiting(run: RunCall | undefined): Approval | null {
+  const me = useMe();
+  const pending = useQuery({ ...pendingApprovalsQuery, enabled: run !== undefined }).data;
+  const before = useRef<ReadonlySet<string>>(new Set());
+  const [own, setOwn] = useState<Approval | null>(null);
+  const client = useQueryClient();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was there when the run began
+  useEffect(() => {
+    setOwn(null);
+    before.current = new Set(client.getQueryData(pendingApprovalsQuery.queryKey)?.map((each) => each.id));
+  }, [run]);
+  useEffect(() => {
+    if (!run || !pending || own) return;
+    const found = approvalOfRun(pending, {
+      tool: run.tool,
+      scope: run.scope ?? "host",
+      edge: run.edge_id ?? null,
+      person: me.user.id,
+      before: before.current,
+    });
+    if (found) setOwn(found);
+  }, [run, pending, own, me.user.id]);
+  return run ? own : null;
 }
 
 function CommandLine({ name, text }: { name: string; text: string }) {

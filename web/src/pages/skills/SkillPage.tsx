@@ -10,7 +10,7 @@ import { Inline } from "../../components/Inline";
 import { Card, Facts, Page } from "../../components/Page";
 import { JsonTree } from "../../components/result/JsonTree";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
-import { ClassWord, ScopeChip } from "../../components/Words";
+import { ScopeChip, SkillClass } from "../../components/Words";
 import { cx } from "../../lib/cx";
 import { limitsOf, typeWord } from "../../lib/schema";
 import { RunForm } from "./RunForm";
@@ -58,7 +58,7 @@ export function SkillPage() {
           </Link>
           <span className="font-mono text-16">{capability.key}</span>
           <ScopeChip value={capability.scope} />
-          <ClassWord value={capability.class} />
+          <SkillClass skill={capability} />
         </span>
       }
       actions={

@@ -4,11 +4,12 @@ import { Blocks } from "lucide-react";
 import { useMemo } from "react";
 import { capabilitiesQuery } from "../../api/queries";
 import type { Capability } from "../../api/types";
+import { CLASSES } from "../../api/words";
 import { inputLook, Select } from "../../components/Field";
 import { Inline } from "../../components/Inline";
 import { Page } from "../../components/Page";
 import { Empty, Failed, SkeletonRows } from "../../components/States";
-import { ClassWord, ScopeChip } from "../../components/Words";
+import { ScopeChip, SkillClass } from "../../components/Words";
 import { cx } from "../../lib/cx";
 import { humanKey } from "../../lib/format";
 import { Packs } from "./Packs";
@@ -25,7 +26,7 @@ export function SkillsPage() {
     const found = (capabilities.data ?? []).filter(
       (each) =>
         (!search.scope || each.scope === search.scope) &&
-        (!search.class || each.class === search.class) &&
+        (!search.class || canBe(each, search.class)) &&
         words.every((word) =>
           `${each.key} ${each.name} ${each.description} ${each.category}`.toLowerCase().includes(word),
         ),
@@ -108,11 +109,19 @@ export function SkillsPage() {
   );
 }
 
+/** Whether calls of a skill can have a class: where the arguments decide, its least one or any above. */
+function canBe(capability: Capability, wanted: string): boolean {
+  const order: string[] = [...CLASSES];
+  return capability.class_by_arguments
+    ? order.indexOf(wanted) >= order.indexOf(capability.class)
+    : capability.class === wanted;
+}
+
 function SkillRow({ capability }: { capability: Capability }) {
   return (
     <li
       data-skill={`${capability.scope}/${capability.key}`}
-      className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line/60 px-4 py-1.5 hover:bg-surface md:grid-cols-[176px_72px_96px_1fr_minmax(120px,max-content)] md:px-6"
+      className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line/60 px-4 py-1.5 hover:bg-surface md:grid-cols-[176px_72px_176px_1fr_minmax(120px,max-content)] md:px-6"
     >
       <Link
         to="/skills/$scope/$key"
@@ -125,7 +134,7 @@ function SkillRow({ capability }: { capability: Capability }) {
       <span className="max-md:hidden">
         <ScopeChip value={capability.scope} />
       </span>
-      <ClassWord value={capability.class} />
+      <SkillClass skill={capability} />
       <span className="truncate text-muted max-md:col-span-2" title={capability.description}>
         <Inline text={capability.description} />
       </span>
