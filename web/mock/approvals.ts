@@ -34,6 +34,18 @@ export function reasonsOf(args: Json): ClassReason[] {
     : [{ text: "a program that this version doesn't know", start: 0, end: bytes(command) }];
 }
 
+export function grantFor(call: Call): Grant | undefined {
+  return grants.find(
+    (each) =>
+      each.state === "active" &&
+      each.tool === call.tool &&
+      (each.session_id ?? call.session_id) === call.session_id &&
+      (each.edge_id ?? call.edge_id) === call.edge_id &&
+      !each.labels &&
+      (!each.args || JSON.stringify(each.args) === JSON.stringify(call.args)),
+  );
+}
+
 const waiting = new Map<string, (approval: Approval) => void>();
 
 export function askFor(call: Call, more: Partial<Approval> = {}, seconds = 120): Approval {

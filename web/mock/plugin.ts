@@ -311,7 +311,10 @@ const routes: [string, RegExp, Handler][] = [
         audit: [
           row(120, "call.received", { tool: call.tool }),
           row(121, "call.admitted", { decision: "allow" }),
-          row(122, "call.finished", { state: call.state }),
+          ...approvals
+            .filter((each) => each.call_id === call.id && each.state !== "pending")
+            .map((each) => row(122, "approval.decided", { decision: each.decision, note: each.note })),
+          row(123, "call.finished", { state: call.state }),
         ],
         children: [],
       };

@@ -2,7 +2,7 @@
 import type { Approval } from "../src/api/approvals";
 import type { Call, Json } from "../src/api/types";
 import type { TurnEvent } from "../src/events/types";
-import { askFor, decided, settle } from "./approvals";
+import { askFor, decided, grantFor, settle } from "./approvals";
 import { calls, hosts, loadResult, makeCall, newId, sessions } from "./data";
 
 export const events: TurnEvent[] = [];
@@ -88,12 +88,15 @@ function plan(text: string): { calls: Planned[]; answer: string } {
     };
   }
   if (/clean|bash/.test(text)) {
+    const command = /command='(.*)'/.exec(text)?.[1];
     return {
       calls: [
         {
           tool: "bash",
           edge: 1,
-          args: { command: "cd /srv/shop && rm -rf cache/* && systemctl restart shop.service", timeout_s: 60 },
+          args: command
+            ? { command }
+            : { command: "cd /srv/shop && rm -rf cache/* && systemctl restart shop.service", timeout_s: 60 },
           result: { exit_code: 0, stdout: "", stderr: "" },
           asks: true,
         },
@@ -220,7 +223,7 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
   }
   let answer = planned.answer;
   for (const [each, call] of started) {
-    if (each.asks) {
+    if (each.asks && !grantFor(call)) {
       const approval = await putToAPerson(sessionId, turnId, call);
       if (approval.state !== "approved") {
         const who = approval.decided_by?.name ?? "nobody";

@@ -98,7 +98,8 @@ function Card({ approval, whole }: { approval: Approval; whole?: boolean }) {
     if (event.key !== "a" && event.key !== "d") return;
     event.preventDefault();
     event.stopPropagation();
-    if (!settled || decision.busy || whyNot(approval, serverNow()) !== null) return;
+    // Whoever gave the card the focus meant it; there is nothing to settle.
+    if (decision.busy || whyNot(approval, serverNow()) !== null) return;
     decide({ decision: event.key === "a" ? "allow_once" : "deny" });
   };
 

@@ -114,7 +114,10 @@ export function NewChatPage() {
     },
     onSuccess: async (session) => {
       await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+      const typing = document.activeElement?.matches("[data-composer]");
       await navigate({ to: "/chat/$sessionId", params: { sessionId: session.id } });
+      // The page of the chat has a composer of its own; whoever was typing goes on there.
+      if (typing) requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-composer]")?.focus());
     },
     onError: (error) => toast(`Not sent: ${messageOf(error)}`, "error"),
   });
