@@ -12,6 +12,7 @@ import { launch, openContext } from "./browser.mjs";
 import { ask, finished, textOf } from "./chat.mjs";
 import { enrolHost } from "./enrol.mjs";
 import { lookAtAll, SCREENSHOTS, settle } from "./looks.mjs";
+import { packs } from "./packs.mjs";
 import { keysUnderLoad } from "./typing.mjs";
 
 mkdirSync(SCREENSHOTS, { recursive: true });
@@ -196,6 +197,8 @@ async function tour() {
     await page.getByText("steadyhand call probe_tcp").waitFor();
   });
 
+  await packs({ step, page });
+
   await step("Audit shows each of these calls, from whichever door", async () => {
     await page.getByRole("link", { name: "Audit" }).first().click();
     const rows = page.locator("[data-audit-call]");
@@ -343,6 +346,12 @@ async function tour() {
           await one.getByRole("button", { name: "Add a host" }).first().click();
         },
         skills: "/skills",
+        "skills-pack": async (one) => {
+          await one.goto("/skills");
+          await one.locator("[data-skill]").first().waitFor();
+          const waiting = one.locator('[data-pack-state="waiting"] summary').first();
+          if ((await waiting.count()) > 0) await waiting.click();
+        },
         skill: "/skills/host/probe_tcp",
         "skill-asks": "/skills/host/restart_service",
         "skill-refused": "/skills/host/reboot_host",

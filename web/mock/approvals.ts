@@ -18,20 +18,17 @@ const SIGNS: [RegExp, string][] = [
   [/\$\([^)]*\)/, "runs what another command prints"],
 ];
 
-const bytes = (text: string) => new TextEncoder().encode(text).length;
-
 export function reasonsOf(args: Json): ClassReason[] {
   const command = (args as { command?: string }).command;
   if (typeof command !== "string") return [];
   const found = SIGNS.flatMap(([sign, text]) => {
     const match = sign.exec(command);
     if (!match) return [];
-    const start = bytes(command.slice(0, match.index));
-    return [{ text, start, end: start + bytes(match[0]) }];
+    return [{ text, start: match.index, end: match.index + match[0].length }];
   });
   return found.length > 0
     ? found
-    : [{ text: "a program that this version doesn't know", start: 0, end: bytes(command) }];
+    : [{ text: "a program that this version doesn't know", start: 0, end: command.length }];
 }
 
 export function grantFor(call: Call): Grant | undefined {

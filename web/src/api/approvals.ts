@@ -9,7 +9,7 @@ export interface Person {
   name: string;
 }
 
-/** Why a call has its class. For a command with the bytes that it is about. */
+/** Why a call has its class. For a command with the part that it is about, in UTF-16 code units. */
 export interface ClassReason {
   text: string;
   start?: number | null;

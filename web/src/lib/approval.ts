@@ -35,30 +35,22 @@ export function nameOfCharacter(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-function utf8Length(codePoint: number): number {
-  return codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x1_0000 ? 3 : 4;
-}
-
-function marks(reason: ClassReason, bytes: number): reason is ClassReason & { start: number; end: number } {
+function marks(reason: ClassReason, text: string): reason is ClassReason & { start: number; end: number } {
   const { start, end } = reason;
   if (typeof start !== "number" || typeof end !== "number") return false;
-  return start >= 0 && start < end && end <= bytes;
+  return start >= 0 && start < end && end <= text.length;
 }
 
-/** Cuts a command where the reasons' ranges begin and end. They are counted in bytes of UTF-8, as the manager does. */
+/** Cuts a command where the reasons' ranges begin and end. They are counted in UTF-16 code units, as strings are here. */
 export function piecesOf(command: string, reasons: readonly ClassReason[]): Piece[] {
-  const characters: { text: string; at: number }[] = [];
-  let bytes = 0;
-  for (const text of command) {
-    characters.push({ text, at: bytes });
-    bytes += utf8Length(text.codePointAt(0) ?? 0);
-  }
   const ranges = reasons.flatMap((reason, index) =>
-    marks(reason, bytes) ? [{ index, start: reason.start, end: reason.end }] : [],
+    marks(reason, command) ? [{ index, start: reason.start, end: reason.end }] : [],
   );
   const pieces: Piece[] = [];
-  for (const { text, at } of characters) {
+  let at = 0;
+  for (const text of command) {
     const about = ranges.filter((range) => range.start <= at && at < range.end).map((range) => range.index);
+    at += text.length;
     const hidden = isHiddenCharacter(text);
     const last = pieces.at(-1);
     if (last && !hidden && !last.hidden && last.reasons.join() === about.join()) last.text += text;
@@ -69,9 +61,8 @@ export function piecesOf(command: string, reasons: readonly ClassReason[]): Piec
 
 /** The part of the command that a reason is about; `null` when it is about the whole. */
 export function partOf(command: string, reason: ClassReason): string | null {
-  const bytes = new TextEncoder().encode(command);
-  if (!marks(reason, bytes.length) || (reason.start === 0 && reason.end === bytes.length)) return null;
-  return new TextDecoder().decode(bytes.slice(reason.start, reason.end));
+  if (!marks(reason, command) || (reason.start === 0 && reason.end === command.length)) return null;
+  return command.slice(reason.start, reason.end);
 }
 
 export interface Countdown {

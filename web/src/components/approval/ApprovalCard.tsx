@@ -190,12 +190,7 @@ function What({ approval }: { approval: Approval }) {
   const args = revealed ?? approval.args;
   return (
     <div className="flex flex-col gap-2">
-      <Arguments
-        tool={approval.tool}
-        args={args}
-        reasons={approval.reasons}
-        placed={!approval.has_hidden || revealed !== undefined}
-      />
+      <Arguments tool={approval.tool} args={args} reasons={approval.reasons} />
       {approval.has_hidden && (
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
           {revealed === undefined ? (
@@ -228,7 +223,7 @@ function Why({ approval }: { approval: Approval }) {
       {approval.reasons.length > 0 && (
         <ul aria-label={`Why it is ${approval.class}`} className="flex flex-col gap-0.5">
           {approval.reasons.map((reason, index) => (
-            <Reason key={index} reason={reason} command={approval.has_hidden ? null : command} />
+            <Reason key={index} reason={reason} command={command} />
           ))}
         </ul>
       )}
@@ -314,7 +309,7 @@ function Buttons({ approval, settled, busy, note, onNote, onDecide }: ButtonsPro
         >
           Allow once
         </Button>
-        {approval.session_id && (
+        {approval.session_id && approval.may_always && (
           <Button
             disabled={disabled}
             title={`For the rest of this chat, ${exact} runs on ${approval.edge_name ?? "the manager"} without asking`}

@@ -12,17 +12,15 @@ interface ArgumentsProps {
   tool: string;
   args: Json;
   reasons: readonly ClassReason[];
-  /** Whether the reasons' places fit the text, which they don't where something in it is hidden. */
-  placed: boolean;
 }
 
-export function Arguments({ tool, args, reasons, placed }: ArgumentsProps) {
+export function Arguments({ tool, args, reasons }: ArgumentsProps) {
   const command = tool === "bash" && isObject(args) && typeof args.command === "string" ? args.command : null;
   if (command === null) return <JsonText value={args} />;
   const { command: _command, ...rest } = args as JsonObject;
   return (
     <div className="flex flex-col gap-2">
-      <Command command={command} reasons={placed ? reasons : []} />
+      <Command command={command} reasons={reasons} />
       {Object.keys(rest).length > 0 && <JsonText value={rest} />}
     </div>
   );

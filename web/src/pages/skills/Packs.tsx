@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRef } from "react";
 import { api, messageOf } from "../../api/client";
 import { packsQuery } from "../../api/queries";
 import type { Pack } from "../../api/types";
@@ -39,12 +40,15 @@ function placesOf(pack: Pack): string {
 function PackRow({ pack }: { pack: Pack }) {
   const me = useMe();
   const queries = useQueryClient();
+  const row = useRef<HTMLLIElement>(null);
   const done = async (words: string) => {
     await Promise.all([
       queries.invalidateQueries({ queryKey: ["packs"] }),
       queries.invalidateQueries({ queryKey: ["capabilities"] }),
     ]);
     toast(words);
+    // The button that was pressed is gone; whoever pressed it by key goes on from the pack.
+    if (document.activeElement === document.body) row.current?.querySelector<HTMLElement>("summary")?.focus();
   };
   const onError = (error: Error) => toast(messageOf(error), "error");
   const accept = useMutation({
@@ -59,7 +63,12 @@ function PackRow({ pack }: { pack: Pack }) {
   });
   const reason = may.administer(me);
   return (
-    <li className="border-b border-line/60 px-4 py-2 md:px-6" data-pack={pack.name}>
+    <li
+      ref={row}
+      className="border-b border-line/60 px-4 py-2 md:px-6"
+      data-pack={pack.name}
+      data-pack-state={pack.state}
+    >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="font-mono text-12 font-medium">
           {pack.name} {pack.version}
