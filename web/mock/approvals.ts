@@ -92,6 +92,7 @@ export function askFor(call: Call, more: Partial<Approval> = {}, seconds = 120):
     ...more,
   };
   approvals.unshift(approval);
+  call.approval_id = approval.id;
   setTimeout(() => settle(approval, { state: "expired", call_state: "expired" }), seconds * 1000).unref();
   tell(approval);
   return approval;

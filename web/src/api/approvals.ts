@@ -29,7 +29,7 @@ export interface Approval {
   class: CapabilityClass;
   edge_id?: number | null;
   edge_name?: string | null;
-  edge_labels: Record<string, string>;
+  edge_labels?: Record<string, string> | null;
   /** Whole; secrets in them are hidden. */
   args: Json;
   /** Whether something is hidden in `args`. */

@@ -60,6 +60,7 @@ export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonS
 export type Pack = Schemas["Pack"];
 export type Call = Omit<Schemas["Call"], "args" | "result" | "schema"> & {
   args: Json;
+  approval_id?: string | null;
   result?: Json;
   schema?: JsonSchema;
 };

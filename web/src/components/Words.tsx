@@ -107,7 +107,7 @@ export function HostStateWord({ value, reason }: { value: HostState; reason?: st
   );
 }
 
-/** What keeps changes away from a host: as set here, and as its edge reports. */
+/** What keeps changes away from a host. A read-only one reports that it is frozen as well, which says nothing more. */
 export function HostHolds({ host }: { host: { read_only?: boolean; frozen?: boolean } }) {
   return (
     <>
@@ -116,7 +116,7 @@ export function HostHolds({ host }: { host: { read_only?: boolean; frozen?: bool
           <Lock aria-hidden size={12} /> read-only
         </span>
       )}
-      {host.frozen && (
+      {host.frozen && !host.read_only && (
         <span className="inline-flex items-center gap-1 text-12 whitespace-nowrap text-mutating" data-frozen>
           <Snowflake aria-hidden size={12} /> frozen
         </span>

@@ -7,7 +7,7 @@ import { CheckBox, Field, Select, TextInput } from "../Field";
 
 export function AlwaysForm({ approval, onAllow }: { approval: Approval; onAllow: (wish: GrantWish) => void }) {
   const onHost = approval.scope === "host";
-  const labels = Object.entries(approval.edge_labels);
+  const labels = Object.entries(approval.edge_labels ?? {});
   const [edges, setEdges] = useState<GrantWish["edges"]>(onHost ? "this" : "any");
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(labels.slice(0, 1).map(([key]) => key)));
   const [args, setArgs] = useState<GrantWish["arguments"]>("exact");

@@ -162,7 +162,7 @@ function Head({ approval, heading }: { approval: Approval; heading: string }) {
       </div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
         <ClassWord value={approval.class} />
-        <Labels labels={approval.edge_labels} />
+        <Labels labels={approval.edge_labels ?? {}} />
       </div>
     </header>
   );

@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Link2 } from "lucide-react";
-import { callQuery, chainQuery } from "../../api/queries";
+import { approvalQuery, callQuery, chainQuery } from "../../api/queries";
 import type { AuditRow, CallDetail } from "../../api/types";
+import { ApprovalCard } from "../../components/approval/ApprovalCard";
 import { CallList, whoOf } from "../../components/CallList";
 import { CallBody } from "../../components/CallRow";
 import { Id } from "../../components/Copy";
@@ -14,6 +15,7 @@ import { Failed, SkeletonRows } from "../../components/States";
 import { shownCall } from "../../components/shown-call";
 import { Time } from "../../components/Time";
 import { ClassWord, StateWord } from "../../components/Words";
+import { decisionLine } from "../../lib/approval";
 import { formatDuration } from "../../lib/format";
 
 export function CallSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
@@ -61,6 +63,12 @@ function Detail({ id }: { id: string }) {
           ],
           ["Started", <Time key="started" at={call.started_at} />],
           ["Policy", call.policy_decision],
+          [
+            "Decision",
+            call.approval_id && call.state !== "awaiting_approval" ? (
+              <Decision key="decision" id={call.approval_id} />
+            ) : null,
+          ],
           ["Sandbox", call.sandbox],
           [
             "Part of",
@@ -79,6 +87,7 @@ function Detail({ id }: { id: string }) {
           ["Arguments digest", call.args_digest && <Id key="digest" id={call.args_digest} />],
         ]}
       />
+      {call.approval_id && call.state === "awaiting_approval" && <ApprovalCard id={call.approval_id} />}
       <CallBody call={shownCall(call)} />
       {call.children.length > 0 && (
         <section>
@@ -90,6 +99,24 @@ function Detail({ id }: { id: string }) {
       )}
       <Proof rows={call.audit} />
     </div>
+  );
+}
+
+/** Who let it run or didn't: a person on its card, or a standing grant. */
+function Decision({ id }: { id: string }) {
+  const approval = useQuery(approvalQuery(id));
+  if (approval.data) {
+    return (
+      <Link to="/approvals/$approvalId" params={{ approvalId: id }} className="underline underline-offset-2">
+        {decisionLine(approval.data)}
+      </Link>
+    );
+  }
+  if (!approval.error) return null;
+  return (
+    <Link to="/approvals" search={{ tab: "grants" }} className="underline underline-offset-2">
+      a standing grant
+    </Link>
   );
 }
 
