@@ -45,8 +45,8 @@ interface Draft {
   scope?: "host" | "manager";
   preview?: string;
   needs?: string[];
-  /** The arguments decide the class. */
-  depends?: boolean;
+  /** The parameter that decides the class. */
+  classedBy?: string;
 }
 
 const drafts: Draft[] = [
@@ -111,7 +111,7 @@ const drafts: Draft[] = [
   },
   {
     key: "probe_http",
-    depends: true,
+    classedBy: "method",
     name: "HTTP probe",
     category: "network",
     description: "Requests a URL from the host and reports status, timings and the certificate.",
@@ -188,7 +188,7 @@ const drafts: Draft[] = [
   },
   {
     key: "bash",
-    depends: true,
+    classedBy: "command",
     name: "Command",
     category: "host",
     description: "Runs a bash command. What it does decides its class.",
@@ -386,7 +386,7 @@ export const capabilities: Capability[] = drafts.map((draft, index) => ({
           online: host.state === "online",
           unmet: unmetOn(draft, host),
         })),
-  class_by_arguments: draft.depends ?? false,
+  classed_by: draft.classedBy ?? null,
   refused_reason: refusals[draft.class ?? "safe"] ?? null,
 }));
 

@@ -56,7 +56,7 @@ export type HostDetail = Schemas["HostDetail"] & Holds;
 export type EnrollmentToken = Schemas["EnrollmentToken"];
 export type NewEnrollmentToken = Schemas["CreatedEnrollment"];
 export type CapabilityHost = Schemas["CapabilityHost"];
-export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonSchema; class_by_arguments?: boolean };
+export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonSchema; classed_by?: string | null };
 export type Pack = Schemas["Pack"];
 export type Call = Omit<Schemas["Call"], "args" | "result" | "schema"> & {
   args: Json;

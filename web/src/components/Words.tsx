@@ -46,8 +46,8 @@ export function ClassWord({ value }: { value: CapabilityClass }) {
 }
 
 /** The class of a skill: of some each call's arguments decide, and the least class alone would mislead. */
-export function SkillClass({ skill }: { skill: Pick<Capability, "key" | "class"> & { class_by_arguments?: boolean } }) {
-  if (!skill.class_by_arguments) return <ClassWord value={skill.class} />;
+export function SkillClass({ skill }: { skill: Pick<Capability, "class" | "classed_by"> }) {
+  if (!skill.classed_by) return <ClassWord value={skill.class} />;
   return (
     <span
       className="inline-flex items-center gap-1 text-12 font-medium whitespace-nowrap text-muted"
@@ -55,7 +55,7 @@ export function SkillClass({ skill }: { skill: Pick<Capability, "key" | "class">
       data-class-depends
     >
       <Scale aria-hidden size={14} />
-      {skill.key === "bash" ? "depends on the command" : "depends on the arguments"}
+      depends on the {skill.classed_by}
     </span>
   );
 }

@@ -194,8 +194,8 @@ function Load({ host }: { host: HostDetail }) {
 
 function HostSkills({ host }: { host: HostDetail }) {
   const capabilities = useQuery(capabilitiesQuery).data ?? [];
-  const byArguments = new Set(
-    capabilities.filter((each) => each.scope === "host" && each.class_by_arguments).map((each) => each.key),
+  const classedBy = new Map(
+    capabilities.filter((each) => each.scope === "host").map((each) => [each.key, each.classed_by]),
   );
   if (host.skills.length === 0)
     return (
@@ -220,7 +220,7 @@ function HostSkills({ host }: { host: HostDetail }) {
               {skill.key}
             </Link>
             <span className="w-44">
-              <SkillClass skill={{ ...skill, class_by_arguments: byArguments.has(skill.key) }} />
+              <SkillClass skill={{ ...skill, classed_by: classedBy.get(skill.key) }} />
             </span>
             <span className="min-w-0 flex-1">
               {skill.unmet.length === 0 ? (

@@ -114,7 +114,7 @@ function intoView(element: HTMLElement | null): void {
 
 /** What a call of this skill needs before it runs. */
 function asks(capability: Capability): string | null {
-  if (capability.class_by_arguments) return "Where it would change something, a person decides first.";
+  if (capability.classed_by) return "Where it would change something, a person decides first.";
   return capability.class === "mutating"
     ? "It changes something, so a person decides first, unless a standing grant fits."
     : null;

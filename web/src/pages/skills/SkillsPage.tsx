@@ -112,9 +112,7 @@ export function SkillsPage() {
 /** Whether calls of a skill can have a class: where the arguments decide, its least one or any above. */
 function canBe(capability: Capability, wanted: string): boolean {
   const order: string[] = [...CLASSES];
-  return capability.class_by_arguments
-    ? order.indexOf(wanted) >= order.indexOf(capability.class)
-    : capability.class === wanted;
+  return capability.classed_by ? order.indexOf(wanted) >= order.indexOf(capability.class) : capability.class === wanted;
 }
 
 function SkillRow({ capability }: { capability: Capability }) {
