@@ -115,7 +115,7 @@ function HistoryRow({ approval }: { approval: Approval }) {
       data-approval-state={approval.state}
       className="relative flex min-h-10 min-w-0 items-center gap-x-3 gap-y-0.5 border-b border-line/60 px-4 py-1.5 hover:bg-surface max-md:flex-wrap md:px-6"
     >
-      <span className="w-36 shrink-0 truncate text-12 text-muted">
+      <span className="shrink-0 truncate text-12 text-muted md:w-36">
         <Time at={approval.decided_at ?? approval.created_at} />
       </span>
       <span className="flex w-56 min-w-0 items-center gap-1.5 max-md:order-first max-md:w-full">
@@ -132,7 +132,7 @@ function HistoryRow({ approval }: { approval: Approval }) {
         {approval.tool}
       </Link>
       {approval.edge_name && <span className="min-w-0 truncate text-12 text-muted">on {approval.edge_name}</span>}
-      <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:hidden">
+      <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:order-last max-md:flex-none max-md:basis-full">
         {gistOf(approval.args)}
       </span>
       <span className="w-44 shrink-0 truncate text-right text-12 text-muted max-lg:hidden">
