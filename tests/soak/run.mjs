@@ -96,6 +96,10 @@ clearInterval(timer);
 note();
 
 for (const [key, count] of [...states].toSorted()) console.log(`  ${String(count).padStart(7)}  ${key}`);
+// Refused calls would keep everything flat.
+for (const tool of new Set(MIX.map(([tool]) => tool))) {
+  assert.ok(states.get(`${tool}: succeeded`), `${tool} never succeeded`);
+}
 // The first fifth is warming up; after it, the last fifth may not be above the second one by more than noise.
 const fifth = Math.max(1, Math.floor(samples.length / 5));
 let failed = false;

@@ -126,13 +126,10 @@ impl Children {
             }
         }
         self.backend = backend;
-        let words = &self.config.helper;
-        let helper = words.first().ok_or("no helper program is configured")?;
-        // `/proc/self/exe` is another program for the child.
-        let program = std::fs::canonicalize(helper).map_err(|error| format!("{helper}: {error}"))?;
+        let helper = self.config.helper.first().ok_or("no helper program is configured")?;
         let command = ChildCommand {
-            program,
-            args: words[1..].iter().cloned().chain(["probe".to_owned()]).collect(),
+            program: std::fs::canonicalize(helper).map_err(|error| format!("{helper}: {error}"))?,
+            args: Vec::new(),
             env: Vec::new(),
             cwd: None,
             stdin: None,
@@ -146,7 +143,7 @@ impl Children {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 runtime
                     .map_err(|error| error.to_string())?
-                    .block_on(async { self.run_child(command).await.map_err(|error| error.to_string()) })
+                    .block_on(async { self.run_as(command, true).await.map_err(|error| error.to_string()) })
             };
             scope.spawn(trial).join().unwrap_or_else(|_| Err("the trial met a defect".to_owned()))
         })?;
@@ -159,7 +156,12 @@ impl Children {
         }
     }
 
-    async fn run_child(&self, mut command: ChildCommand) -> Result<ChildEnded, SandboxError> {
+    async fn run_child(&self, command: ChildCommand) -> Result<ChildEnded, SandboxError> {
+        self.run_as(command, false).await
+    }
+
+    /// `probe`: the child only tries what it may not.
+    async fn run_as(&self, mut command: ChildCommand, probe: bool) -> Result<ChildEnded, SandboxError> {
         check(&command)?;
         // Progress is for people to look at; what can't tell of it still runs.
         let is_silent = self.backend == Backend::Docker
@@ -171,7 +173,7 @@ impl Children {
             Some(groups) => Some(groups.create(&name, &limits, &self.config.resources)?),
             None => None,
         };
-        let spec = self.spec(&command, limits, group.as_ref(), &name)?;
+        let spec = Spec { probe, ..self.spec(&command, limits, group.as_ref(), &name)? };
         let mut report = self.report(&command, &spec);
         if is_silent {
             report.weaker.push("a container has no descriptor 3, so its progress isn't told".to_owned());
@@ -298,6 +300,7 @@ impl Children {
         };
         let held = by != By::Nothing;
         let mut spec = Spec {
+            probe: false,
             program: command.program.clone(),
             args: command.args.clone(),
             env: environment(&command.env, held.then_some(private_tmp.as_path())),

@@ -54,6 +54,8 @@ pub(crate) struct HeldLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spec {
     pub(crate) program: PathBuf,
+    /// Whether the child, once it is held, tries what it may not instead of becoming the program.
+    pub(crate) probe: bool,
     pub(crate) args: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cwd: Option<PathBuf>,

@@ -237,6 +237,7 @@ mod tests {
 
     fn spec() -> Spec {
         Spec {
+            probe: false,
             program: "/bin/true".into(),
             args: Vec::new(),
             env: Vec::new(),

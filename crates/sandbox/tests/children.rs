@@ -42,6 +42,22 @@ fn a_command_runs_and_its_result_says_what_held_it() {
     assert!(ended.report.to_string().starts_with("landlock read_only"), "{}", ended.report);
 }
 
+/// As when the agent is built and started below `/root`.
+#[test]
+fn commands_are_held_although_only_the_agents_user_gets_to_its_binary() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let mut config = config(Backend::Landlock);
+    let helper = folder.path().join("helper");
+    fs::copy(&config.helper[0], &helper).unwrap();
+    config.helper[0] = helper.to_str().unwrap().to_owned();
+    let children = Children::new(config).unwrap();
+    assert!(children.holds_read_only());
+    let ended = run(&children, shell(Profile::ReadOnly, "echo here"));
+    assert_eq!(text(&ended), "here\n");
+}
+
 #[test]
 fn a_signal_is_told_from_a_code() {
     let ended = run(&landlock(), shell(Profile::ReadOnly, "kill -USR1 $$"));

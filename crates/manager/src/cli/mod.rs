@@ -1,13 +1,16 @@
 //! The command line.
 
+mod approvers;
 mod audit;
 mod call;
 mod client;
 mod config;
 mod enroll_token;
+mod keyfile;
 mod local;
 mod model;
 mod packs;
+mod sop;
 mod user;
 
 use clap::{Args, Parser, Subcommand};
@@ -48,6 +51,12 @@ enum Command {
     /// Check and list packs
     #[command(subcommand)]
     Packs(packs::PacksCommand),
+    /// Make, sign and check procedures, which dangerous calls must be covered by
+    #[command(subcommand)]
+    Sop(sop::SopCommand),
+    /// Make, sign and check the list of approvers
+    #[command(subcommand)]
+    Approvers(approvers::ApproversCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -77,6 +86,8 @@ impl Cli {
             Command::Call(args) => args.run().await,
             Command::Model(command) => command.run().await,
             Command::Packs(command) => command.run().await,
+            Command::Sop(command) => command.run(),
+            Command::Approvers(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Openapi => local::print(&(api::openapi_json() + "\n")),
             Command::User(command) => command.run().await,

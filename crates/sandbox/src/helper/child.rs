@@ -33,6 +33,10 @@ pub(crate) fn become_program(spec: &Spec) -> Result<Infallible, SandboxError> {
     if spec.hold != Hold::Full {
         seccomp::restrict(spec)?;
     }
+    if spec.probe {
+        // Not by executing the agent again: its binary may be where only root gets to, such as below /root.
+        std::process::exit(super::probe::run().into());
+    }
     let environment = spec.env.iter().map(|(name, value)| (name, value));
     let error = Command::new(&spec.program).args(&spec.args).env_clear().envs(environment).exec();
     Err(SandboxError::step(spec.program.display())(error))

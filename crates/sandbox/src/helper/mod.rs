@@ -42,7 +42,6 @@ pub fn helper(arguments: impl Iterator<Item = OsString>) -> u8 {
     match words[..] {
         ["outer", control, progress] => outer::run(control, progress),
         ["inner"] => outer::inner(),
-        ["probe"] => probe::run(),
         _ => {
             eprintln!("this is the sandbox's helper; it is started by the agent only");
             FAILED

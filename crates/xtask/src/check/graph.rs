@@ -28,7 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "manager",
         &[
             "api", "agent", "llm", "executor", "tools", "fleet", "gate", "storage", "tunnel", "skills",
-            "packs", "sandbox", "skill", "model",
+            "packs", "sandbox", "signing", "skill", "model",
         ],
     ),
     ("xtask", &[]),
