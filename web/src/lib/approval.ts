@@ -117,6 +117,13 @@ export function decisionLine(approval: Pick<Approval, "state" | "decision" | "de
   return `${decisionWord(approval)}${who}`;
 }
 
+/** What somebody is told whose decision came too late. */
+export function lateWord(state: Approval["state"]): string {
+  if (state === "expired") return "The time was over before your decision arrived.";
+  if (state === "withdrawn") return "The call was stopped before your decision arrived.";
+  return "Somebody decided before you; this is what counts.";
+}
+
 /** Why the buttons do nothing; `null` when they do. */
 export function whyNot(
   approval: Pick<Approval, "state" | "may_decide" | "may_not_because" | "decide_by">,

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight, CircleCheck, CircleSlash, CircleX, Clock, Hourglass, type LucideIcon } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Approval, ApprovalState } from "../../api/approvals";
-import { decisionLine } from "../../lib/approval";
+import { decisionLine, lateWord } from "../../lib/approval";
 import { useServerSeconds } from "../../lib/clock";
 import { cx } from "../../lib/cx";
 import { gistOf } from "../result/shape";
@@ -45,7 +45,7 @@ export function DecidedCard({ approval, heading, late, whole, children }: Decide
           </span>
         )}
       </h2>
-      {late && <p className="text-mutating">Somebody decided before you; this is what counts.</p>}
+      {late && <p className="text-mutating">{lateWord(approval.state)}</p>}
       {approval.note && (
         <p className="border-l-2 border-line pl-3 break-words whitespace-pre-wrap" data-note>
           {approval.note}

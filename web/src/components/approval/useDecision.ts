@@ -19,7 +19,7 @@ export function useDecision(id: string) {
         return { approval: await api.decide(id, input), late: false };
       } catch (failure) {
         const winner = winnerOf(failure);
-        if (winner) return { approval: winner, late: true };
+        if (winner && winner.state !== "pending") return { approval: winner, late: true };
         throw failure;
       }
     },
