@@ -30,6 +30,16 @@ fn the_places_that_are_reached_are_told() {
         hosts("dig @10.0.0.2 example.com"),
         [("10.0.0.2".to_owned(), Some(53)), ("example.com".to_owned(), None)]
     );
+    assert_eq!(
+        hosts("dig -p 5353 @ns1 MX -t A secret"),
+        [("ns1".to_owned(), Some(5353)), ("secret".to_owned(), None)]
+    );
+    assert_eq!(
+        hosts("host -t MX example.com ns2"),
+        [("example.com".to_owned(), None), ("ns2".to_owned(), None)]
+    );
+    assert_eq!(hosts("curl -s localhost"), [("localhost".to_owned(), Some(80))]);
+    assert_eq!(hosts("redis-cli -h db1 -p 7443 PING"), [("db1".to_owned(), Some(7443))]);
     assert_eq!(hosts("curl $url"), [(String::new(), None)]);
     assert_eq!(hosts("ls"), []);
 }

@@ -136,7 +136,10 @@ fn url(call: &mut Call<'_, '_>, arg: &Value) {
     } else if !matches!(scheme, None | Some("http" | "https")) {
         call.lift_at(Class::Mutating, arg, "another protocol than HTTP");
     }
-    call.reaches(arg);
+    let (host, port) = arg.exact.as_deref().map_or((None, None), host_and_port);
+    // What names no scheme is asked over HTTP.
+    let port = port.or_else(|| (host.is_some() && scheme.is_none()).then_some(80));
+    call.note(host, port, arg);
 }
 
 fn note_urls(call: &mut Call<'_, '_>) {
@@ -178,6 +181,8 @@ pub(crate) fn wget(call: &mut Call<'_, '_>) {
 /// `dig`, `host`, `nslookup`: questions to a name server, which is a host that is reached.
 pub(crate) fn dig(call: &mut Call<'_, '_>) {
     call.need(Need::Network);
+    let port = port_option(call).or(Some(53));
+    let mut before = "";
     for arg in call.args {
         let text = arg.exact.as_deref().unwrap_or(&arg.prefix);
         let plain = arg.exact.as_deref().is_some_and(|text| {
@@ -186,8 +191,7 @@ pub(crate) fn dig(call: &mut Call<'_, '_>) {
         if !plain {
             call.lift_at(Class::Mutating, arg, "a question that only running tells can carry data away");
         } else if let Some(server) = text.strip_prefix('@') {
-            let (host, port) = (Some(server.to_ascii_lowercase()), Some(53));
-            call.note(host, port, arg);
+            call.note(Some(server.to_ascii_lowercase()), port, arg);
         } else if text.starts_with('-') {
             if !matches!(
                 text,
@@ -197,12 +201,34 @@ pub(crate) fn dig(call: &mut Call<'_, '_>) {
             {
                 call.lift_at(Class::Mutating, arg, format!("`{text}` isn't known to only ask"));
             }
-        } else if !text.starts_with('+') && text.contains('.') {
+        } else if !text.starts_with('+') && is_name_asked(before, text) {
             call.note(Some(text.to_ascii_lowercase()), None, arg);
         }
+        before = arg.text();
     }
     if call.args.is_empty() && call.bare_name() == "nslookup" {
         call.mutating("`nslookup` reads commands");
+    }
+}
+
+/// The port that `-p` names.
+fn port_option(call: &Call<'_, '_>) -> Option<u16> {
+    let at = call.args.iter().position(|arg| arg.is("-p"))?;
+    call.args.get(at + 1)?.text().parse().ok()
+}
+
+/// Whether a word of `dig`, `host` or `nslookup` is a name that is asked for or a server that is asked. The question
+/// itself carries data, also without a dot.
+fn is_name_asked(before: &str, text: &str) -> bool {
+    const TYPES: &[&str] = &[
+        "a", "aaaa", "any", "axfr", "caa", "cname", "dnskey", "ds", "hinfo", "https", "mx", "naptr", "ns",
+        "nsec", "ptr", "rrsig", "soa", "srv", "svcb", "tlsa", "txt", "in", "ch", "hs",
+    ];
+    let word = text.to_ascii_lowercase();
+    match before {
+        "-t" | "-c" => false,
+        "-p" | "-W" | "-R" | "-T" => !text.bytes().all(|byte| byte.is_ascii_digit()),
+        _ => !TYPES.contains(&word.as_str()),
     }
 }
 

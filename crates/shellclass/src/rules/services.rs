@@ -1,5 +1,6 @@
 //! Clients of databases, and commands that set what they show.
 
+use crate::options::Arguments;
 use crate::sql::sql_class;
 use crate::table::{Call, Operands};
 use crate::value::Value;
@@ -63,13 +64,14 @@ pub(crate) fn psql(call: &mut Call<'_, '_>) {
         .filter(|(name, _)| name == "-h" || name == "--host")
         .map(|(_, value)| value.clone())
         .collect();
+    let port = port_of(&found, &["-p", "--port"]);
     for host in hosts {
         call.need(Need::Network);
         if host.as_deref().is_none_or(|host| host.starts_with('/')) {
             call.mutating("a database that only running tells");
         }
         let place = Value::exact("", call.place.0, call.place.1);
-        call.note(host, Some(5432), &place);
+        call.note(host, port.or(Some(5432)), &place);
     }
 }
 
@@ -152,7 +154,13 @@ pub(crate) fn redis(call: &mut Call<'_, '_>) {
     if host.is_none() {
         call.mutating("reaches an address that only running tells");
     }
-    call.note(host, Some(6379), &place);
+    call.note(host, port_of(&found, &["-p"]).or(Some(6379)), &place);
+}
+
+/// The port that one of these options names.
+fn port_of(found: &Arguments<'_>, names: &[&str]) -> Option<u16> {
+    let (_, value) = found.options.iter().find(|(name, _)| names.contains(&name.as_str()))?;
+    value.as_deref()?.parse().ok()
 }
 
 /// `hostname`: an operand sets it.
