@@ -5,9 +5,8 @@
 
 mod common;
 
-use common::proxy::Proxy;
-use common::skills::{Held, registry};
-use common::{LIMIT, Manager};
+use common::skills::registry;
+use common::{LIMIT, Manager, Scene};
 use gate::HostState;
 use model::{CallState, Class, Origin};
 use serde_json::json;
@@ -18,10 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.add_edge(registry(&held)).await;
+    let Scene { manager, edge, held, dir: _dir, proxy: _proxy } = Scene::start().await;
     held.release();
 
     let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
@@ -70,20 +66,15 @@ async fn an_edge_that_takes_nobodys_word_refuses_what_the_manager_says_is_approv
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_only_detaches_from_a_change() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let proxy = Proxy::start(manager.address()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.enroll(registry(&held), proxy.address()).await;
-    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
-    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
-
-    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
-        held.wait_started().await;
-        proxy.cut();
-        // Only now, so that it runs while nobody listens.
-        held.release();
-    });
+    let scene = Scene::start().await;
+    let (call, ended) = scene
+        .change(CancellationToken::new(), |scene| {
+            scene.proxy.cut();
+            // Only now, so that it runs while nobody listens.
+            scene.held.release();
+        })
+        .await;
+    let Scene { manager, edge, held, .. } = &scene;
 
     assert!(matches!(ended.state, CallState::Unknown | CallState::Succeeded), "{ended:?}");
     let row = manager.wait_for_final(call.call_id()).await;
@@ -96,17 +87,10 @@ async fn a_lost_connection_only_detaches_from_a_change() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_is_stopped_by_an_explicit_word() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.add_edge(registry(&held)).await;
-    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
+    let scene = Scene::start().await;
     let cancel = CancellationToken::new();
-
-    let (ended, ()) = tokio::join!(manager.run(&call, cancel.clone()), async {
-        held.wait_started().await;
-        cancel.cancel();
-    });
+    let (call, ended) = scene.change(cancel.clone(), |_| cancel.cancel()).await;
+    let Scene { manager, held, .. } = &scene;
 
     assert_eq!(ended.state, CallState::Cancelled, "{ended:?}");
     held.wait_dropped().await;
@@ -120,18 +104,10 @@ async fn a_change_is_stopped_by_an_explicit_word() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_on_a_host_that_is_away_is_stopped_when_that_is_back_and_audited_with_who_wanted_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let proxy = Proxy::start(manager.address()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.enroll(registry(&held), proxy.address()).await;
-    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
-    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
-    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
-        held.wait_started().await;
-        proxy.shut();
-    });
+    let scene = Scene::start().await;
+    let (call, ended) = scene.change(CancellationToken::new(), |scene| scene.proxy.shut()).await;
     assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+    let Scene { manager, edge, held, proxy, dir: _dir } = scene;
     manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
 
     let wanted = Actor::User(model::UserId(1));
@@ -153,18 +129,10 @@ async fn a_change_on_a_host_that_is_away_is_stopped_when_that_is_back_and_audite
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_whose_host_was_lost_and_is_back_is_stopped_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let proxy = Proxy::start(manager.address()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.enroll(registry(&held), proxy.address()).await;
-    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
-    let call = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
-    let (ended, ()) = tokio::join!(manager.run(&call, CancellationToken::new()), async {
-        held.wait_started().await;
-        proxy.shut();
-    });
+    let scene = Scene::start().await;
+    let (call, ended) = scene.change(CancellationToken::new(), |scene| scene.proxy.shut()).await;
     assert_eq!(ended.state, CallState::Unknown, "{ended:?}");
+    let Scene { manager, edge, held, proxy, dir: _dir } = scene;
     proxy.open();
     manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
 
@@ -176,10 +144,7 @@ async fn a_change_whose_host_was_lost_and_is_back_is_stopped_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_edge_with_an_older_journal_is_shut_out_until_somebody_chooses_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let manager = Manager::start(dir.path()).await;
-    let held = Arc::new(Held::default());
-    let mut edge = manager.add_edge(registry(&held)).await;
+    let Scene { manager, mut edge, held, dir: _dir, proxy: _proxy } = Scene::start().await;
     held.release();
     let run = async || {
         let call = manager.admit_approved(edge_id(&manager), "test_hold_change", json!({})).await;
@@ -226,10 +191,8 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_manager_that_was_restored_raises_its_counter_and_says_so() {
-    let (dir, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let manager = Manager::start(dir.path()).await;
-    let held = Arc::new(Held::default());
-    let edge = manager.add_edge(registry(&held)).await;
+    let backup = tempfile::tempdir().unwrap();
+    let Scene { manager, edge, held, dir: _dir, proxy: _proxy } = Scene::start().await;
     held.release();
     let manager = manager.restart_after(|dir| copy(dir, backup.path())).await;
     manager.wait_for(edge.id, |host| host.state == HostState::Online).await;

@@ -42,6 +42,42 @@ impl Clock for TestClock {
     }
 }
 
+/// A manager and one host of skills that wait to be let go, connected through a proxy.
+pub struct Scene {
+    pub manager: Manager,
+    pub edge: TestEdge,
+    pub held: Arc<skills::Held>,
+    pub proxy: proxy::Proxy,
+    pub dir: tempfile::TempDir,
+}
+
+impl Scene {
+    /// Starts them; the host is online.
+    pub async fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let manager = Manager::start(dir.path()).await;
+        let proxy = proxy::Proxy::start(manager.address()).await;
+        let held = Arc::new(skills::Held::default());
+        let edge = manager.enroll(skills::registry(&held), proxy.address()).await;
+        manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+        Self { manager, edge, held, proxy, dir }
+    }
+
+    /// Lets a change through as approved, and waits for its end while `meanwhile` goes on, which begins when it runs.
+    pub async fn change(
+        &self,
+        cancel: CancellationToken,
+        meanwhile: impl FnOnce(&Self),
+    ) -> (AdmittedCall, Dispatched) {
+        let call = self.manager.admit_approved(self.edge.id, "test_hold_change", serde_json::json!({})).await;
+        let (ended, ()) = tokio::join!(self.manager.run(&call, cancel), async {
+            self.held.wait_started().await;
+            meanwhile(self);
+        });
+        (call, ended)
+    }
+}
+
 /// The manager's side.
 pub struct Manager {
     pub fleet: Fleet,

@@ -313,3 +313,45 @@ fn tmpfs(target: &Path, options: &str) -> Result<(), SandboxError> {
 fn change(path: &Path, clear: u64) -> Result<(), SandboxError> {
     sys::set_mount_attributes(path, 0, clear, false).map_err(SandboxError::step(path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Unmounts everything at a place when it is dropped.
+    struct Unmounted(PathBuf);
+
+    impl Drop for Unmounted {
+        fn drop(&mut self) {
+            while sys::unmount(&self.0).is_ok() {}
+        }
+    }
+
+    #[test]
+    fn mounts_of_deleted_files_are_taken_away_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, above) = (folder.path().join("place"), folder.path().join("above"));
+        fs::write(&place, "own").unwrap();
+        let _unmounted = Unmounted(place.clone());
+        for _ in 0..2 {
+            fs::write(&above, "deleted").unwrap();
+            if bind(&above, &place).is_err() {
+                // Who may mount nothing meets no such mounts either.
+                return;
+            }
+            fs::remove_file(&above).unwrap();
+        }
+        assert!(
+            bind(&folder.path().join("place"), &place).is_err(),
+            "the kernel mounts nothing over a deleted file"
+        );
+
+        uncover_deleted(&place).unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "own");
+
+        fs::write(&above, "kept").unwrap();
+        bind(&above, &place).unwrap();
+        uncover_deleted(&place).unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "kept");
+    }
+}
