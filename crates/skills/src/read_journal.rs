@@ -96,6 +96,12 @@ impl Skill for ReadJournal {
         if let (Some(_), Some(_)) = (&given_cursor, &params.since) {
             notes.push("`since` doesn't count with a cursor".to_owned());
         }
+        if let Some(boot) = &params.boot
+            && found.entries.is_empty()
+            && !found.more
+        {
+            notes.extend(journal::note_on_boot(host, boot).await);
+        }
         Ok(Output {
             cursor: found.entries.last().map(|entry| entry.cursor.clone()).or(given_cursor),
             entries: found.entries,
@@ -289,6 +295,45 @@ mod tests {
         let output = Skill::run(&ReadJournal, &host(&script).context(), params()).await.unwrap();
         assert_eq!(output.entries.len(), 1);
         assert!(output.notes[0].contains("damaged"), "{:?}", output.notes);
+    }
+
+    #[tokio::test]
+    async fn a_boot_of_which_the_journal_has_nothing_is_told_with_those_that_it_has() {
+        let (this, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
+        let listing = |ids: &[&str]| {
+            let lines: String = ids
+                .iter()
+                .enumerate()
+                .map(|(index, id)| {
+                    format!(
+                        "echo '{} {id} Sun 2026-03-01 10:00:00 UTC—Sun 2026-03-01 11:00:00 UTC'\n",
+                        index as i64 + 1 - ids.len() as i64
+                    )
+                })
+                .collect();
+            format!(
+                "case \"$*\" in *--list-boots*)\necho 'IDX BOOT ID FIRST ENTRY LAST ENTRY'\n{lines};; esac"
+            )
+        };
+        let read = async |script: String, boot: &str| {
+            let host = host(&script)
+                .with("/proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
+            let params = Params { boot: Some(boot.to_owned()), ..params() };
+            Skill::run(&ReadJournal, &host.context(), params).await.unwrap()
+        };
+        let output = read(listing(&[other]), "0").await;
+        assert!(output.entries.is_empty());
+        let note = &output.notes[0];
+        assert!(note.contains(&format!("no entries of this boot ({this})")), "{note}");
+        assert!(note.contains(&format!("0 {other} Sun 2026-03-01 10:00:00")), "{note}");
+        let none = read(listing(&[]), "0").await;
+        assert!(none.notes[0].ends_with("it has none of any boot"), "{:?}", none.notes);
+        let by_id = read(listing(&[this]), other).await;
+        assert!(by_id.notes[0].contains(&format!("of the boot ({other})")), "{:?}", by_id.notes);
+        // The boot is there; nothing in it fits.
+        for boot in ["0", this, "-1"] {
+            assert!(read(listing(&[other, this]), boot).await.notes.is_empty(), "{boot}");
+        }
     }
 
     #[tokio::test]

@@ -139,6 +139,58 @@ impl Found {
     }
 }
 
+/// How many boots are named.
+const MAX_BOOTS: usize = 5;
+
+/// How long the list of boots may take.
+const LIST_BOOTS_FOR: Duration = Duration::from_secs(10);
+
+/// A remark if the journal has no entries at all of the boot that was asked for (`0` or an id), with those that it has.
+pub(crate) async fn note_on_boot(host: &dyn Host, boot: &str) -> Option<String> {
+    let plain = |id: &str| id.trim().replace('-', "").to_ascii_lowercase();
+    let asked = if boot == "0" {
+        plain(&std::fs::read_to_string(host.path("/proc/sys/kernel/random/boot_id")).ok()?)
+    } else {
+        plain(boot)
+    };
+    let boots = tokio::time::timeout(LIST_BOOTS_FOR, boots(host)).await.ok()?.ok()?;
+    // Numbers before this one are of the journal's own list, so journalctl tells itself whether they are there.
+    if asked.len() != 32 || boots.iter().any(|(_, id, _)| *id == asked) {
+        return None;
+    }
+    let known: Vec<String> = boots
+        .iter()
+        .rev()
+        .take(MAX_BOOTS)
+        .map(|(number, id, when)| format!("{number} {id} {when}"))
+        .collect();
+    let known = match known.as_slice() {
+        [] => "it has none of any boot".to_owned(),
+        known => format!("the latest that it has: {}", known.join("; ")),
+    };
+    let this = if boot == "0" { "this boot" } else { "the boot" };
+    Some(format!("the journal has no entries of {this} ({asked}); {known}"))
+}
+
+/// Number, id and times of each boot in the journal, oldest first.
+async fn boots(host: &dyn Host) -> Result<Vec<(String, String, String)>, SkillError> {
+    let arguments = ["--list-boots", "--no-pager"].map(str::to_owned);
+    let mut running = child::start(host, "journalctl", &arguments)?;
+    let mut found = Vec::new();
+    while let Some(line) = running.line().await? {
+        let line = String::from_utf8_lossy(&line);
+        let mut words = line.split_whitespace();
+        // The first line may be a heading.
+        if let (Some(number), Some(id)) = (words.next(), words.next())
+            && number.parse::<i64>().is_ok()
+            && id.len() == 32
+        {
+            found.push((number.to_owned(), id.to_owned(), words.collect::<Vec<_>>().join(" ")));
+        }
+    }
+    Ok(found)
+}
+
 /// Each value is joined to its option, so that none can be taken for another option.
 fn arguments(query: &Query) -> Vec<String> {
     let mut arguments = vec![

@@ -1,6 +1,6 @@
 //! Reads lines of a packed file from its start, which is the only way to its end, in bounded memory.
 
-use super::tail::{Line, MAX_LINE};
+use super::tail::Line;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -24,9 +24,9 @@ pub(crate) fn of_gzip(file: File) -> LinesForwards<MultiGzDecoder<File>> {
 }
 
 impl<R: Read> LinesForwards<R> {
-    /// The next line, cut to [`MAX_LINE`] while it is read; `None` at the end. Reads no more than `most` bytes for it.
+    /// The next line, cut while it is read; `None` at the end. Reads no more than `most` bytes for it.
     pub(crate) fn next_line(&mut self, most: u64) -> io::Result<Option<Line>> {
-        let mut line = Line { bytes: Vec::new(), length: 0, beheaded: false };
+        let mut line = Line::default();
         let mut left = most;
         loop {
             let available = self.reader.fill_buf()?;
@@ -36,9 +36,7 @@ impl<R: Read> LinesForwards<R> {
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let piece = &available[..end.unwrap_or(available.len())];
-            let room = MAX_LINE - line.bytes.len();
-            line.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-            line.length += piece.len();
+            line.push(piece);
             let used = piece.len() + usize::from(end.is_some());
             self.reader.consume(used);
             self.scanned += used as u64;
