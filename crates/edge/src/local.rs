@@ -17,11 +17,17 @@ pub fn list(options: &Options) -> Result<Value, EdgeError> {
     let runner = options.runner(Journal::in_memory())?;
     let host = runner.host();
     let skills = options.registry.iter().map(|skill| {
-        let definition = skill.capability().definition();
+        let capability = skill.capability();
+        let definition = capability.definition();
+        let least = runner.admission().least_class(capability);
+        let class = match capability.classed_by() {
+            Some(parameter) if least < Class::Dangerous => format!("by {parameter}, at least {least}"),
+            _ => least.to_string(),
+        };
         json!({
             "key": definition.key,
             "name": definition.name,
-            "class": runner.admission().least_class(skill.capability()),
+            "class": class,
             "description": definition.description,
             "unmet": skill.unmet(host),
             "params": definition.params,
@@ -133,6 +139,26 @@ fn typed(text: &str, schema: Option<&Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_skill_whose_class_depends_on_its_arguments_is_listed_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(
+            crate::EdgeConfig::default(),
+            folder.path().join("edge.toml"),
+            crate::DataDir::new(folder.path()),
+        );
+        let listed = list(&options).unwrap();
+        let class = |key: &str| {
+            listed.as_array().unwrap().iter().find(|skill| skill["key"] == key).unwrap()["class"].clone()
+        };
+        // Nothing holds programs here.
+        assert_eq!(class("bash"), "by command, at least mutating");
+        assert!(class("git_operations").as_str().unwrap().starts_with("by operation, at least "));
+        assert_eq!(class("probe_http"), "by headers, at least safe");
+        assert_eq!(class("host_load"), "safe");
+        assert_eq!(class("reboot_host"), "dangerous");
+    }
 
     #[test]
     fn a_word_becomes_what_the_schema_wants() {

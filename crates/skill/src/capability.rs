@@ -26,6 +26,7 @@ pub struct Capability {
     program: Option<String>,
     subprocess: bool,
     settles_by_boot: bool,
+    classed_by: Option<&'static str>,
     least: Class,
     unmet: Vec<String>,
 }
@@ -38,8 +39,10 @@ impl Capability {
     /// If the derived schema is not valid, which the contract test over all skills rules out.
     #[expect(clippy::expect_used, reason = "derived schemas of compiled-in types; a test builds every one")]
     pub fn of_skill<S: Skill>() -> Self {
-        Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
-            .expect("a derived schema is valid")
+        let new =
+            Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
+                .expect("a derived schema is valid");
+        Self { classed_by: S::CLASSED_BY, ..new }
             .with_subprocess(S::SUBPROCESS)
             .with_settles_by_boot(S::SETTLES_BY_BOOT)
     }
@@ -78,6 +81,7 @@ impl Capability {
             program: None,
             subprocess: false,
             settles_by_boot: false,
+            classed_by: None,
             unmet: Vec::new(),
         })
     }
@@ -143,6 +147,11 @@ impl Capability {
     /// Whether the boot of the host settles a call whose edge died before it ended.
     pub fn settles_by_boot(&self) -> bool {
         self.settles_by_boot
+    }
+
+    /// The parameter by which its calls are classed; `None` if all of them have its own class.
+    pub fn classed_by(&self) -> Option<&'static str> {
+        self.classed_by
     }
 
     /// What it is.

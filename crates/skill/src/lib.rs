@@ -11,6 +11,7 @@ mod definition;
 mod error;
 pub mod host;
 mod metadata;
+mod noted;
 pub mod sandbox;
 mod schema;
 pub mod secrets;
@@ -51,6 +52,9 @@ pub trait Skill: Send + Sync + 'static {
     /// Whether the boot of the host settles a call whose edge died before it ended: a new boot id afterwards means that
     /// it succeeded, the same one that it failed. Where not, such a call is failed: its outcome is lost.
     const SETTLES_BY_BOOT: bool = false;
+
+    /// The parameter by which [`Skill::classify`] decides, where not every call has the class of the metadata.
+    const CLASSED_BY: Option<&'static str> = None;
 
     /// The class of a call with these arguments, which have been validated. Pure. The manager and the edge both
     /// ask, and the stricter answer counts. Never less than what the arguments deserve.

@@ -1,6 +1,8 @@
 //! What a skill or pack says of a child process that it wants run, and what comes back. The backends are in the crate
 //! `sandbox`; this is the seam, so that skills need no kernel in their tests.
 
+pub use crate::noted::Noted;
+
 use crate::SkillError;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};

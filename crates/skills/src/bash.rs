@@ -106,6 +106,8 @@ impl Skill for Bash {
 
     const SUBPROCESS: bool = true;
 
+    const CLASSED_BY: Option<&str> = Some("command");
+
     fn classify(args: &Value) -> Class {
         args["command"].as_str().map_or(Class::Dangerous, |command| shellclass::classify(command).class)
     }

@@ -159,6 +159,8 @@ impl Skill for GitOperations {
 
     const SUBPROCESS: bool = true;
 
+    const CLASSED_BY: Option<&str> = Some("operation");
+
     fn classify(args: &Value) -> Class {
         match serde_json::from_value(args["operation"].clone()) {
             Ok(operation) => Operation::class(operation),

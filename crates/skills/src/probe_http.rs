@@ -130,6 +130,8 @@ impl Skill for ProbeHttp {
         prerequisites: &[],
     };
 
+    const CLASSED_BY: Option<&str> = Some("headers");
+
     fn classify(args: &Value) -> Class {
         let without_headers = match args.get("headers") {
             None => true,
