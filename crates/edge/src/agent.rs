@@ -173,6 +173,7 @@ impl Options {
 /// Fails at the start only: not enrolled, no manager configured, a file that can't be used, or an edge that already
 /// runs on the directory.
 pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), EdgeError> {
+    Packs::check(&options)?;
     options.dir.create()?;
     let _lock = options.dir.lock()?;
     let identity = Identity::load(options.dir.clone())?;

@@ -82,6 +82,9 @@ pub async fn examine(config_path: &Path, dir: &DataDir, clock: &Arc<dyn Clock>) 
         }
     }
     let options = Options::new(config.unwrap_or_default(), config_path.to_owned(), dir.clone());
+    if let Err(error) = crate::packs::Packs::check(&options) {
+        report.add(Level::Wrong, "configuration", error.to_string());
+    }
     look_at_host(&mut report, &options);
     look_at_sandbox(&mut report, &options);
     report

@@ -71,7 +71,8 @@ impl DataDir {
             .map_err(|source| EdgeError::File { path: self.0.clone(), source })
     }
 
-    /// Takes the directory for this process.
+    /// Takes the directory for this process. Also where it can't be written: then the file that is there is locked, or
+    /// the directory itself.
     pub(crate) fn lock(&self) -> Result<Lock, EdgeError> {
         let path = self.0.join("lock");
         let file = OpenOptions::new()
@@ -80,6 +81,12 @@ impl DataDir {
             .write(true)
             .mode(0o600)
             .open(&path)
+            .or_else(|error| match error.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull => {
+                    File::open(&path).or_else(|_| File::open(&self.0))
+                }
+                _ => Err(error),
+            })
             .map_err(|source| EdgeError::File { path: path.clone(), source })?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock { _file: file }),

@@ -37,6 +37,25 @@ impl Packs {
         }
     }
 
+    /// Refuses a configuration whose packs could only be the edge's own copies of packs.
+    ///
+    /// # Errors
+    ///
+    /// Says which directory it is, and why it can't be.
+    pub(crate) fn check(options: &Options) -> Result<(), EdgeError> {
+        let rules = options.config.packs.rules(options.dir.packs());
+        match rules.dir_of_copies() {
+            None => Ok(()),
+            Some(dir) => Err(EdgeError::Config {
+                path: options.config_path.clone(),
+                problem: format!(
+                    "packs.dirs: {} is where this edge keeps its own copies of packs, and removes what it didn't put there; put packs somewhere else, for example into /etc/steadyhand/packs",
+                    dir.display()
+                ),
+            }),
+        }
+    }
+
     /// How often they have changed.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
@@ -156,6 +175,7 @@ impl LocalPacks {
     ///
     /// Fails if `only` is not a pack.
     pub fn add_to(options: &mut Options, only: Option<&Path>) -> Result<Self, EdgeError> {
+        Packs::check(options)?;
         let keep = room_for_copies(options.dir.local_packs(std::process::id()));
         let mut rules = options.config.packs.rules(keep.clone());
         if let Some(pack) = only {
@@ -336,6 +356,56 @@ mod tests {
         })
         .await;
         following.abort();
+    }
+
+    #[tokio::test]
+    async fn packs_in_the_place_of_the_edge_s_own_copies_are_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = edge_with_packs(folder.path());
+        assert!(Packs::check(&options).is_ok());
+        fs::create_dir_all(folder.path().join("state/packs/x")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("state/packs"), folder.path().join("link")).unwrap();
+        for dir in ["state/packs", "state/packs/x", "packs/../state/packs", "state/packs/not-yet", "link"] {
+            options.config.packs.dirs = vec!["/etc/steadyhand/packs".into(), folder.path().join(dir)];
+            fs::create_dir_all(folder.path().join("packs")).unwrap();
+            let error = Packs::check(&options).unwrap_err().to_string();
+            assert!(
+                error.contains("packs.dirs") && error.contains("its own copies of packs"),
+                "{dir}: {error}"
+            );
+            let error = LocalPacks::add_to(&mut options, None).unwrap_err().to_string();
+            assert!(error.contains("its own copies of packs"), "{dir}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn where_nothing_can_be_written_packs_run_from_the_copies_of_before_if_they_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["alpha", "beta", "gamma"] {
+            put_pack(folder.path(), name, &format!("{name}_look"), 1);
+        }
+        let options = edge_with_packs(folder.path());
+        let keys = |packs: &Packs| {
+            packs.reload();
+            let loaded = packs.loaded();
+            loaded.skills.iter().map(|skill| skill.definition().key.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&Packs::new(&options)).len(), 3);
+        // With this no copy can be made, as on a disk that can't be written.
+        fs::write(folder.path().join("state/packs/.new"), "").unwrap();
+        put_pack(folder.path(), "beta", "beta_look", 2);
+        let again = Packs::new(&options);
+        assert_eq!(keys(&again), ["alpha_look", "gamma_look"]);
+        assert!(
+            again.loaded().broken[0].error.to_string().contains("not_kept"),
+            "{:?}",
+            again.loaded().broken
+        );
+
+        let copy = again.loaded().packs[1].copy.join("run");
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(&copy, "#!/bin/sh\necho 3\n").unwrap();
+        assert_eq!(keys(&Packs::new(&options)), ["alpha_look"], "a copy that was changed is none");
     }
 
     #[tokio::test]

@@ -147,8 +147,9 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
     match client.set_epoch(v1::SetEpochRequest { epoch: next_epoch }).await {
         Ok(_) => edges.confirm_epoch(edge, next_epoch).await?,
         Err(status) if status.code() == Code::ResourceExhausted => {
-            // The process that was here before is no copy, and a full disk is a reason to look at the host.
-            if chosen || record.instance_id.as_deref() != Some(said.instance_id.as_str()) {
+            // What it shows is what it had confirmed, and while its disk takes nothing it takes no change either. But
+            // whoever was chosen over a copy has to be told from it by what it keeps.
+            if chosen {
                 return Err(NotUp::Refused(status.message().to_owned(), 30));
             }
             tracing::warn!(edge.id = %edge, reason = status.message(), "the edge can't keep its new epoch; the one that it has goes on to count");

@@ -28,9 +28,20 @@ const DOMAIN: &[u8] = b"steadyhand pack v1\0";
 /// Reads a whole pack, copies it to `copy` if that is given (a directory that isn't there yet), and tells its digest:
 /// SHA-256 over names, modes and contents, in the order of the names.
 pub(crate) fn take_in(pack: &Path, owners: &[u32], copy: Option<&Path>) -> Result<String, PackError> {
-    let mut intake = Intake { pack, owners, copy, hash: Sha256::new_with_prefix(DOMAIN), files: 0, bytes: 0 };
+    let mut intake = Intake::new(pack, owners);
+    intake.copy = copy;
     intake.directory(Path::new(""), 0)?;
     Ok(hex(&intake.hash.finalize()))
+}
+
+/// Whether a copy that was made before is still as it was made of this pack, to the byte.
+pub(crate) fn is_copy_of(copy: &Path, pack: &Path, owners: &[u32]) -> bool {
+    let digest = |place: &Path| {
+        let mut intake = Intake::new(place, owners);
+        intake.as_kept = true;
+        intake.directory(Path::new(""), 0).is_ok().then(|| intake.hash.finalize())
+    };
+    digest(copy).is_some_and(|kept| digest(pack) == Some(kept))
 }
 
 struct Intake<'a> {
@@ -40,9 +51,16 @@ struct Intake<'a> {
     hash: Sha256,
     files: usize,
     bytes: u64,
+    /// Modes count as they are in a copy.
+    as_kept: bool,
 }
 
-impl Intake<'_> {
+impl<'a> Intake<'a> {
+    fn new(pack: &'a Path, owners: &'a [u32]) -> Self {
+        let hash = Sha256::new_with_prefix(DOMAIN);
+        Self { pack, owners, copy: None, hash, files: 0, bytes: 0, as_kept: false }
+    }
+
     fn directory(&mut self, inside: &Path, depth: usize) -> Result<(), Problem> {
         let at = inside.to_string_lossy().into_owned();
         let place = self.pack.join(inside);
@@ -123,8 +141,7 @@ impl Intake<'_> {
         self.record(b'f', inside.as_os_str(), &meta, length);
         let mut copy = match self.copy {
             Some(copy) => {
-                // Nobody writes to it again, the agent included.
-                let mode = if meta.mode() & 0o111 == 0 { 0o444 } else { 0o555 };
+                let mode = kept_mode(meta.mode());
                 let path = copy.join(inside);
                 let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
                 Some(file.map_err(|error| kept(at, &error))?)
@@ -136,12 +153,8 @@ impl Intake<'_> {
             return Err(Problem::new(Fault::NotReadable, at, "changed while it was being read; try again"));
         }
         if let Some(copy) = copy {
-            copy.set_permissions(fs::Permissions::from_mode(if meta.mode() & 0o111 == 0 {
-                0o444
-            } else {
-                0o555
-            }))
-            .map_err(|error| kept(at, &error))?;
+            copy.set_permissions(fs::Permissions::from_mode(kept_mode(meta.mode())))
+                .map_err(|error| kept(at, &error))?;
         }
         Ok(())
     }
@@ -221,7 +234,12 @@ impl Intake<'_> {
 
     fn record(&mut self, kind: u8, name: &OsStr, meta: &fs::Metadata, length: u64) {
         self.record_name(kind, name);
-        self.hash.update((meta.mode() & 0o777).to_be_bytes());
+        let mode = match meta.mode() & 0o777 {
+            _ if self.as_kept && meta.is_dir() => 0o755,
+            mode if self.as_kept => kept_mode(mode),
+            mode => mode,
+        };
+        self.hash.update(mode.to_be_bytes());
         self.hash.update(length.to_be_bytes());
     }
 
@@ -230,6 +248,11 @@ impl Intake<'_> {
         self.hash.update((name.len() as u64).to_be_bytes());
         self.hash.update(name.as_bytes());
     }
+}
+
+/// The mode of a copied file: nobody writes to it again, the agent included.
+fn kept_mode(mode: u32) -> u32 {
+    if mode & 0o111 == 0 { 0o444 } else { 0o555 }
 }
 
 /// A place in a pack, in words.

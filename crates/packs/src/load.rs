@@ -1,6 +1,6 @@
 //! From directories to packs. One that is broken is told of, and hides no other.
 
-use crate::files::{check_entry, read_manifest, take_in};
+use crate::files::{check_entry, is_copy_of, read_manifest, take_in};
 use crate::manifest::Manifest;
 use crate::problem::{Fault, PackError, Problem};
 use crate::skill::PackSkill;
@@ -37,6 +37,20 @@ pub struct LoadRules {
 }
 
 impl LoadRules {
+    /// Which of `dirs` is, or is in, the place of the agent's own copies, where no pack can be put.
+    pub fn dir_of_copies(&self) -> Option<&Path> {
+        let real = |path: &Path| {
+            // What isn't there yet is where its parent is.
+            path.canonicalize().or_else(|_| {
+                let parent = path.parent().unwrap_or(path).canonicalize();
+                parent.map(|parent| parent.join(path.file_name().unwrap_or_default()))
+            })
+        };
+        let keep = real(&self.keep).unwrap_or_else(|_| self.keep.clone());
+        let is_own = |dir: &&PathBuf| real(dir).as_ref().unwrap_or(dir).starts_with(&keep);
+        self.dirs.iter().find(is_own).map(PathBuf::as_path)
+    }
+
     /// The strictest rules with packs in `dirs`: of root and of this process, of class dangerous where they don't say.
     pub fn new(dirs: Vec<PathBuf>, keep: PathBuf) -> Self {
         let own = rustix::process::geteuid().as_raw();
@@ -258,8 +272,27 @@ fn load_one(
     Ok((Arc::clone(&pack), skills?.into_iter().map(Arc::new).collect()))
 }
 
-/// Makes the copy from which the pack runs, under the name of its digest.
+/// Makes the copy from which the pack runs, under the name of its digest. Where the disk takes none, one that was made
+/// before serves, if it is still the same.
 fn keep(pack: &Path, rules: &LoadRules, before: Option<&Loaded>) -> Result<(String, PathBuf), PackError> {
+    let error = match make_copy(pack, rules, before) {
+        Err(error) if error.problems.iter().all(|problem| problem.fault == Fault::NotKept) => error,
+        made => return made,
+    };
+    let digest = take_in(pack, &rules.owners, None)?;
+    let copy = rules.keep.join(&digest);
+    if !is_copy_of(&copy, pack, &rules.owners) {
+        return Err(error);
+    }
+    tracing::warn!(pack = %pack.display(), %error, "the pack runs from an earlier copy");
+    Ok((digest, copy))
+}
+
+fn make_copy(
+    pack: &Path,
+    rules: &LoadRules,
+    before: Option<&Loaded>,
+) -> Result<(String, PathBuf), PackError> {
     let failed =
         |error: io::Error| Problem::new(Fault::NotKept, "", format!("{}: {error}", rules.keep.display()));
     fs::create_dir_all(&rules.keep).map_err(failed)?;

@@ -2,6 +2,7 @@
 //! the real API, and its live event stream; and what tests of changes need on an edge: a judge that takes the manager's
 //! word, and a skill whose effects can be counted. Only tests use this crate.
 
+mod disk;
 mod effects;
 mod events;
 mod evidence;
@@ -9,6 +10,7 @@ mod process;
 mod product;
 mod session;
 
+pub use disk::{Mounted, fill};
 pub use effects::{CountEffects, CountParams, Counted, Death, GoDown, NoParams, die, effects};
 pub use events::{EventStream, LiveEvent};
 pub use evidence::ManagersWord;

@@ -13,42 +13,10 @@ use edge::DataDir;
 use gate::{Dispatched, HostState};
 use model::CallState;
 use serde_json::json;
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs;
 use std::sync::Arc;
+use testkit::{Mounted, fill};
 use tokio_util::sync::CancellationToken;
-
-/// Something that is mounted until it is dropped.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    /// `None` where this process may mount nothing.
-    fn new(arguments: &[&str], at: &Path) -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            return None;
-        }
-        let status = Command::new("mount").args(arguments).arg(at).status().ok()?;
-        status.success().then(|| Self(at.to_owned()))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
-
-/// A file that takes all the space that is left.
-fn fill(folder: &Path) -> PathBuf {
-    let path = folder.join("filler");
-    let mut file = File::create(&path).unwrap();
-    for size in [4096, 1] {
-        while file.write_all(&vec![b'x'; size]).is_ok() {}
-    }
-    path
-}
 
 /// Asks for a change, which happens if and only if it is told as done.
 async fn change(manager: &Manager, edge: &TestEdge) -> Dispatched {
@@ -75,7 +43,7 @@ fn refused_because(ended: &Dispatched, why: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_changes_and_nothing_else() {
     let (dir, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let Some(_disk) = Mounted::new(&["-t", "tmpfs", "-o", "size=512k", "tmpfs"], disk.path()) else { return };
+    let Some(_disk) = Mounted::of_size("512k", disk.path()) else { return };
     let manager = Manager::start(dir.path()).await;
     let proxy = Proxy::start(manager.address()).await;
     let held = Arc::new(Held::default());
@@ -95,7 +63,7 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
     let running = manager.admit_approved(edge.id, "test_hold_change", json!({})).await;
     let (ended, filler) = tokio::join!(manager.run(&running, CancellationToken::new()), async {
         held.wait_started().await;
-        let filler = fill(disk.path());
+        let filler = fill(disk.path()).unwrap();
         // The last block of the journal has some room left.
         let mut told = change(&manager, &edge).await;
         for _ in 0..50 {
@@ -136,16 +104,51 @@ async fn a_disk_that_can_not_be_written_refuses_changes_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
     let held = Arc::new(Held::default());
-    let edge = manager.add_edge(registry(&held)).await;
+    let mut edge = manager.add_edge(registry(&held)).await;
     held.release();
-    let data = edge.options.dir.path();
-    let Some(disk) = Mounted::new(&["--bind", data.to_str().unwrap()], data) else { return };
-    let status = Command::new("mount").args(["-o", "remount,bind,ro"]).arg(data).status().unwrap();
-    assert!(status.success());
+    let data = edge.options.dir.path().to_owned();
+    let Some(disk) = Mounted::read_only(&data) else { return };
 
     refused_because(&change(&manager, &edge).await, "Read-only file system");
     assert_eq!(look(&manager, &edge).await.state, CallState::Succeeded);
 
+    // An edge that is started there is another process, which can't keep that it is.
+    for _ in 0..2 {
+        edge.stop().await;
+        manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+        edge.start();
+        manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+        assert_eq!(look(&manager, &edge).await.state, CallState::Succeeded);
+        refused_because(&change(&manager, &edge).await, "Read-only file system");
+    }
+    // It has the directory to itself there too.
+    let second = edge::run(edge.options.clone(), CancellationToken::new()).await;
+    assert!(matches!(second, Err(edge::EdgeError::AlreadyRunning { .. })), "{second:?}");
+
     drop(disk);
     assert_eq!(change(&manager, &edge).await.state, CallState::Succeeded);
+    edge.stop().await;
+    manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+    edge.start();
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    assert_eq!(change(&manager, &edge).await.state, CallState::Succeeded);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_an_edge_on_a_disk_that_can_not_be_written_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let manager = Manager::start(dir.path()).await;
+    let held = Arc::new(Held::default());
+    let mut edge = manager.add_edge(registry(&held)).await;
+    edge.stop().await;
+    manager.wait_for(edge.id, |host| host.state != HostState::Online).await;
+    let mut copy = edge.copy();
+    let data = copy.options.dir.path().to_owned();
+    let Some(_disk) = Mounted::read_only(&data) else { return };
+    copy.start();
+    manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
+    edge.start();
+    let host = manager.wait_for(edge.id, |host| host.state == HostState::Quarantined).await;
+    assert!(host.state_reason.unwrap().contains("two instances"));
+    copy.stop().await;
 }

@@ -141,6 +141,13 @@ impl Config {
             telemetry: TelemetryConfig::read(&mut reader),
             file,
         };
+        if let Some(dir) = config.packs.rules(config.storage.packs()).dir_of_copies() {
+            let message = format!(
+                "`{}` is where the manager keeps its own copies of packs, and removes what it didn't put there; put packs somewhere else, for example into /etc/steadyhand/packs",
+                dir.display()
+            );
+            problems.push(Problem { key: "packs.dirs".to_owned(), message });
+        }
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
 }
