@@ -82,6 +82,12 @@ pub(crate) fn tool_call(card: &CallCard) -> NewEvent {
     event("chat.tool-call.v1", payload)
 }
 
+/// The latest line of a call that runs. It goes when the call has ended.
+pub(crate) fn tool_progress(call: CallId, line: &str) -> NewEvent {
+    let payload = json!({"call_id": call, "line": line});
+    NewEvent { delta_of: Some(call.0), ..event("chat.tool-progress.v1", payload) }
+}
+
 pub(crate) fn tool_result(call: CallId, ended: &Ended) -> NewEvent {
     let mut payload = Map::new();
     payload.insert("call_id".to_owned(), json!(call));

@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod guard;
 mod history;
+mod progress;
 mod prompt;
 mod recover;
 mod render;

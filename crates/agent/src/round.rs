@@ -215,11 +215,13 @@ impl Runner {
             // Without a tracer there is nothing to attach it to.
             let _ = span.set_parent(asked.clone());
         }
+        let lines = self.inner.executor.progress();
         let work = self.inner.executor.request_in(span, request, stop.token.clone());
         tokio::pin!(work);
         let outcome = tokio::select! {
             biased;
             outcome = &mut work => outcome,
+            never = self.show_progress(call.id, lines) => match never {},
             () = async { stop.token.cancelled().await; sleep(self.inner.limits.stop_grace).await } => {
                 return Ended::not_run(CallState::Unknown, "it was stopped, and has not said how it ended");
             }
@@ -283,6 +285,7 @@ impl Runner {
             messages: vec![NewMessage { id: Uuid::now_v7(), body: said.body(), untrusted: told.untrusted }],
             events,
             untrusted: told.untrusted,
+            drop_deltas_of: Some(call.id.0),
             ..TurnWrite::default()
         })
         .await?;

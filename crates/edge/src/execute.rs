@@ -1,6 +1,5 @@
 //! Runs accepted calls, and turns what comes of them into the events that the manager reads.
 
-use crate::noted::Noted;
 use admission::{
     AcceptedCall, Admission, CancelKept, Ended, Evidence, JournalError, Recall, Refusal, RefusalKind,
     Request, Ticket,
@@ -12,16 +11,18 @@ use futures::{FutureExt, Stream, stream};
 use model::{CallId, CallState, Class, Origin};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
 use serde_json::Value;
-use skill::sandbox::Sandbox;
+use skill::sandbox::{Noted, Sandbox};
 use skill::{DuplicateKey, Host, SkillContext, SkillError, SkillErrorKind};
 use skills::Registry;
 use std::any::Any;
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::pending;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
-use tokio::time::timeout_at;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -33,6 +34,18 @@ const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Largest result that `Outcome` carries, and that is worth remembering.
 pub(crate) const MAX_REMEMBERED_BYTES: usize = 512 * 1024;
+
+/// Lines of progress that wait to be looked at.
+const PROGRESS_LINES: usize = 16;
+
+/// Most bytes of a line of progress that are sent.
+const MAX_PROGRESS_BYTES: usize = 1024;
+
+/// How long until the next one is sent. Of those in between, the latest.
+const PROGRESS_GAP: Duration = Duration::from_millis(250);
+
+/// The latest line of progress of a call; empty before the first.
+type Said = watch::Receiver<String>;
 
 /// Runs calls behind the door.
 #[derive(Debug)]
@@ -51,6 +64,7 @@ struct Running {
     stop: CancellationToken,
     /// For a call of the journal, which runs on a task of its own: how it ended, as soon as it has.
     end: Option<watch::Receiver<Option<Arc<Ended>>>>,
+    said: Said,
 }
 
 /// An accepted call. A safe one runs as its end is polled and is cancelled when that is dropped; any other runs on a
@@ -58,6 +72,7 @@ struct Running {
 pub(crate) struct Started {
     pub(crate) class: Class,
     pub(crate) end: End,
+    pub(crate) said: Said,
 }
 
 /// How a call ends; `None` if its task is gone, because the edge is stopping. Then its journal tells after the next
@@ -102,24 +117,25 @@ impl Runner {
         let (call_id, class) = (call.call_id(), call.class());
         let stop = CancellationToken::new();
         let listed = Listed { runner: Arc::clone(self), call_id, stop: stop.clone() };
+        let (say, said) = watch::channel(String::new());
         if !ticket.is_journaled() {
-            self.lock().insert(call_id, Running { stop, end: None });
-            return Ok(Started { class, end: run(listed, call, ticket).map(Some).boxed() });
+            self.lock().insert(call_id, Running { stop, end: None, said: said.clone() });
+            return Ok(Started { class, end: run(listed, call, ticket, say).map(Some).boxed(), said });
         }
         let (told, end) = watch::channel(None);
-        self.lock().insert(call_id, Running { stop, end: Some(end.clone()) });
+        self.lock().insert(call_id, Running { stop, end: Some(end.clone()), said: said.clone() });
         // It belongs to the journal, not to whoever waits.
         tokio::spawn(async move {
-            let ended = run(listed, call, ticket).await;
+            let ended = run(listed, call, ticket, say).await;
             told.send_replace(Some(Arc::new(ended)));
         });
-        Ok(Started { class, end: told_end(end) })
+        Ok(Started { class, end: told_end(end), said })
     }
 
-    /// The end of a running call of the journal; `None` if no such call runs.
-    pub(crate) fn attach(&self, call_id: CallId) -> Option<End> {
-        let end = self.lock().get(&call_id)?.end.clone()?;
-        Some(told_end(end))
+    /// A call of the journal that runs; `None` if no such call does.
+    pub(crate) fn attach(&self, call_id: CallId) -> Option<Started> {
+        let Running { end, said, .. } = self.lock().get(&call_id)?.clone();
+        Some(Started { class: Class::Mutating, end: told_end(end?), said })
     }
 
     /// Stops a running call. Says whether there was one.
@@ -148,7 +164,7 @@ fn told_end(mut end: watch::Receiver<Option<Arc<Ended>>>) -> End {
 }
 
 /// Runs an accepted call to its end, and keeps that.
-async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
+async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket, say: watch::Sender<String>) -> Ended {
     let runner = &listed.runner;
     let deadline = call.deadline();
     let skill = runner.registry().get(call.skill()).cloned();
@@ -158,7 +174,9 @@ async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
         return finish(ticket, Err(SkillError::new(SkillErrorKind::NotFound, message)), None).await;
     };
     let noted = Arc::new(Noted::new(Arc::clone(&runner.sandbox)));
+    let (progress, lines) = mpsc::channel(PROGRESS_LINES);
     let cx = SkillContext {
+        progress: Some(progress),
         sandbox: Arc::clone(&noted) as Arc<dyn Sandbox>,
         cancel: listed.stop.clone(),
         call_id: listed.call_id,
@@ -178,8 +196,28 @@ async fn run(listed: Listed, call: AcceptedCall, ticket: Ticket) -> Ended {
                 Err(SkillError::new(SkillErrorKind::Timeout, format!("not done after {after}: stopped at its deadline")))
             }
         },
+        never = keep_latest(lines, say) => match never {},
     };
     finish(ticket, result, noted.held()).await
+}
+
+/// Keeps the latest line for whoever listens.
+async fn keep_latest(mut lines: mpsc::Receiver<String>, say: watch::Sender<String>) -> Infallible {
+    while let Some(mut line) = lines.recv().await {
+        line.truncate(line.floor_char_boundary(MAX_PROGRESS_BYTES));
+        say.send_replace(line);
+    }
+    pending().await
+}
+
+/// The next line, not before `due`. Cancel safe: a line that isn't handed out is the next one, or there is a later one.
+async fn next_line(said: &mut Said, due: Instant) -> String {
+    sleep_until(due).await;
+    if said.changed().await.is_err() {
+        // The call is at its end.
+        pending::<()>().await;
+    }
+    said.borrow_and_update().clone()
 }
 
 /// Takes the call off the list of running ones and tells its body that it is over, however it ended.
@@ -312,20 +350,28 @@ pub(crate) fn events(
 ) -> impl Stream<Item = Result<ExecuteEvent, Status>> + Send + 'static {
     enum Step {
         Accept(Started),
-        Run(End),
+        Run(End, Said, Instant),
         Send(Box<Ended>, usize),
         Done,
     }
     stream::unfold(Step::Accept(started), move |mut step| async move {
         loop {
             step = match step {
-                Step::Accept(Started { class, end }) => {
-                    let accepted = v1::Accepted { class: class.to_string() };
-                    return Some((Ok(event(execute_event::Event::Accepted(accepted))), Step::Run(end)));
+                Step::Accept(Started { class, end, said }) => {
+                    let accepted =
+                        event(execute_event::Event::Accepted(v1::Accepted { class: class.to_string() }));
+                    return Some((Ok(accepted), Step::Run(end, said, Instant::now())));
                 }
-                Step::Run(end) => match end.await {
-                    Some(ended) => Step::Send(Box::new(ended), offset),
-                    None => return Some((Err(Status::unavailable("the edge is stopping")), Step::Done)),
+                Step::Run(mut end, mut said, due) => tokio::select! {
+                    biased;
+                    ended = &mut end => match ended {
+                        Some(ended) => Step::Send(Box::new(ended), offset),
+                        None => return Some((Err(Status::unavailable("the edge is stopping")), Step::Done)),
+                    },
+                    line = next_line(&mut said, due) => {
+                        let next = Step::Run(end, said, Instant::now() + PROGRESS_GAP);
+                        return Some((Ok(event(execute_event::Event::Progress(line))), next));
+                    }
                 },
                 Step::Send(ended, offset) => {
                     let (event, offset) = next_piece(&ended, offset);

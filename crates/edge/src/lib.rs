@@ -24,7 +24,6 @@ mod execute;
 mod files;
 mod load;
 pub mod local;
-mod noted;
 mod own;
 pub mod packs;
 mod renew;

@@ -1,15 +1,13 @@
 //! The gRPC service that the manager calls on the connection.
 
 use crate::agent::Agent;
-use crate::execute::{
-    Started, events, outcome, read_call_id, read_request, recalled, refused, remaining_events,
-};
+use crate::execute::{events, outcome, read_call_id, read_request, recalled, refused, remaining_events};
 use crate::load::Sampler;
 use crate::report;
 use admission::{JournalError, Recall, RefusalKind};
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
-use model::{CallId, Class};
+use model::CallId;
 use proto::v1::edge_server::Edge;
 use proto::v1::{self, watch_event};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -209,8 +207,7 @@ impl Edge for Service {
 impl Service {
     /// The output of a call that was accepted before, from `offset` bytes of its result on.
     async fn take_up(&self, call_id: CallId, seq: u64, offset: usize) -> Answer<Events> {
-        if let Some(end) = self.agent.runner.attach(call_id) {
-            let started = Started { class: Class::Mutating, end };
+        if let Some(started) = self.agent.runner.attach(call_id) {
             return Ok(Response::new(events(started, offset).boxed()));
         }
         match self.recall(call_id, seq).await? {

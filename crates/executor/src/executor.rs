@@ -5,7 +5,9 @@ use crate::running::Running;
 use crate::trace::{call_span, note_end};
 use crate::{CallChange, CallOutcome};
 use arc_swap::ArcSwap;
-use gate::{Admission, AdmittedCall, CallRequest, Gate, GateError, HostDirectory, HostDispatcher};
+use gate::{
+    Admission, AdmittedCall, CallProgress, CallRequest, Gate, GateError, HostDirectory, HostDispatcher,
+};
 use model::{CallId, CallState};
 use skill::Capability;
 use std::collections::BTreeMap;
@@ -161,6 +163,11 @@ impl Executor {
     /// Changes of calls from this moment on.
     pub fn changes(&self) -> broadcast::Receiver<CallChange> {
         self.inner.storage.call_changes()
+    }
+
+    /// Lines of progress of calls that run, from this moment on. Whoever reads too slowly misses some.
+    pub fn progress(&self) -> broadcast::Receiver<CallProgress> {
+        self.inner.gate.progress()
     }
 
     /// Why calls of a capability are refused whoever asks; `None` if they can run.

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use gate::{AdmittedCall, FinishedCall, OwnPacks, PackFacts};
 use model::{Clock, Scope, Timestamp};
 use packs::{BrokenPack, Loaded, PROGRESS_LINES, Pack, PackRequest, PackSkill};
-use skill::sandbox::{NoChildren, Sandbox};
+use skill::sandbox::{NoChildren, Noted, Sandbox};
 use skill::{Host, SkillErrorKind};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -93,15 +93,17 @@ impl Executor {
             let reason = format!("`{}` changed as it was to run; try again", call.key());
             return failed(SkillErrorKind::NotFound, reason);
         };
-        let body = AssertUnwindSafe(self.start_pack(call, skill, bodies.sandbox.as_ref())).catch_unwind();
-        tokio::select! {
+        let noted = Noted::new(Arc::clone(&bodies.sandbox));
+        let body = AssertUnwindSafe(self.start_pack(call, skill, &noted)).catch_unwind();
+        let finished = tokio::select! {
             biased;
             answer = body => answer.unwrap_or_else(|_| {
                 failed(SkillErrorKind::Failed, format!("`{}` failed because of a defect in the manager", call.key()))
             }),
             // Dropped, the child and all that it started end.
             cut = cut(call, stops, Duration::ZERO) => cut_short(cut, call),
-        }
+        };
+        FinishedCall { sandbox: noted.held(), ..finished }
     }
 
     async fn start_pack(
@@ -121,17 +123,12 @@ impl Executor {
         let follow = async {
             while let Some(line) = lines.recv().await {
                 tracing::debug!(call.id = %call.call_id(), tool = call.key(), line, "progress");
+                call.tell_progress(&line);
             }
         };
         // The lines end with the child.
         let (ended, ()) = tokio::join!(sandbox.run(command), follow);
-        match ended {
-            Ok(ended) => {
-                let sandbox = Some(ended.report.to_string());
-                FinishedCall { sandbox, ..answered(skill.answer(&ended)) }
-            }
-            Err(problem) => answered(Err(problem)),
-        }
+        answered(ended.and_then(|ended| skill.answer(&ended)))
     }
 }
 

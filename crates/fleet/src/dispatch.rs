@@ -45,7 +45,7 @@ impl Fleet {
         }
         let request = request_of(call, self.inner().now());
         let limit = Duration::from_millis(u64::from(request.get_ref().deadline_ms)) + GRACE;
-        let run = tokio::time::timeout(limit, run(self.inner(), edge, live, request, call.call_id()));
+        let run = tokio::time::timeout(limit, run(self.inner(), edge, live, request, call));
         tokio::select! {
             biased;
             // Dropping the stream is what stops a safe call on the edge.
@@ -112,10 +112,11 @@ async fn run(
     edge: EdgeId,
     live: Live,
     request: Request<ExecuteRequest>,
-    call_id: CallId,
+    call: &AdmittedCall,
 ) -> Dispatched {
+    let call_id = call.call_id();
     let again = copy_of(&request);
-    let status = match collect(inner, &live, request).await {
+    let status = match collect(inner, &live, request, call).await {
         Ok(ended) => return ended,
         Err(status) => status,
     };
@@ -124,7 +125,7 @@ async fn run(
         && let Some(newer) = newer
     {
         // The edge runs one call id once, so sending it again is safe even if it did arrive.
-        return match collect(inner, &newer, again).await {
+        return match collect(inner, &newer, again, call).await {
             Ok(ended) => ended,
             Err(status) => settle(inner, edge, &newer, call_id, &status).await,
         };
@@ -139,13 +140,18 @@ pub(crate) fn copy_of(request: &Request<ExecuteRequest>) -> Request<ExecuteReque
 }
 
 /// Reads the call's events to the end, into a spool that never grows beyond its cap.
-async fn collect(inner: &Inner, live: &Live, request: Request<ExecuteRequest>) -> Result<Dispatched, Status> {
+async fn collect(
+    inner: &Inner,
+    live: &Live,
+    request: Request<ExecuteRequest>,
+    call: &AdmittedCall,
+) -> Result<Dispatched, Status> {
     let mut client = live.client.clone();
     let events = client.execute(request).await?.into_inner();
-    let heard = |heard: Heard<'_>| {
-        if let Heard::Outcome(outcome) = heard {
-            note_execution(outcome, inner.now());
-        }
+    let heard = |heard: Heard<'_>| match heard {
+        Heard::Accepted => {}
+        Heard::Progress(line) => call.tell_progress(line),
+        Heard::Outcome(outcome) => note_execution(outcome, inner.now()),
     };
     read_events(events, heard).await
 }
@@ -155,6 +161,8 @@ async fn collect(inner: &Inner, live: &Live, request: Request<ExecuteRequest>) -
 pub(crate) enum Heard<'a> {
     /// The edge has let it through.
     Accepted,
+    /// A line for people.
+    Progress(&'a str),
     /// It has ended.
     Outcome(&'a v1::CallOutcome),
 }
@@ -183,8 +191,9 @@ pub(crate) async fn read_events(
                 heard(Heard::Outcome(&outcome));
                 return Ok(Dispatched { edge_class, ..dispatched(outcome, spool.into()) });
             }
+            Some(execute_event::Event::Progress(line)) => heard(Heard::Progress(&line)),
             // A newer edge may tell things that this manager doesn't know.
-            Some(execute_event::Event::Progress(_)) | None => {}
+            None => {}
         }
     }
     Err(Status::data_loss("the edge ended the call without an outcome"))

@@ -42,7 +42,7 @@ pub(crate) async fn dispatch(
     let numbered = Numbered { edge, call_id: call.call_id(), seq };
     let request = request_of(call, inner.now());
     let limit = Duration::from_millis(u64::from(request.get_ref().deadline_ms)) + GRACE;
-    let run = tokio::time::timeout(limit, run(inner, numbered, live, request));
+    let run = tokio::time::timeout(limit, run(inner, numbered, live, request, call));
     tokio::pin!(run);
     let ended = tokio::select! {
         biased;
@@ -61,9 +61,10 @@ async fn run(
     numbered: Numbered,
     live: Live,
     request: Request<ExecuteRequest>,
+    call: &AdmittedCall,
 ) -> Dispatched {
     let again = copy_of(&request);
-    let mut status = match execute(inner, numbered, &live, request).await {
+    let mut status = match execute(inner, numbered, &live, request, call).await {
         Ok(ended) => return ended,
         Err(status) => status,
     };
@@ -73,7 +74,7 @@ async fn run(
         && let Some(newer) = newer
     {
         // The host runs one call id once, and answers a second delivery with the first one's end.
-        status = match execute(inner, numbered, &newer, again).await {
+        status = match execute(inner, numbered, &newer, again, call).await {
             Ok(ended) => return ended,
             Err(status) => status,
         };
@@ -100,12 +101,15 @@ async fn execute(
     Numbered { edge, seq, .. }: Numbered,
     live: &Live,
     request: Request<ExecuteRequest>,
+    call: &AdmittedCall,
 ) -> Result<Dispatched, Status> {
     let mut client = live.client.clone();
     let events = client.execute(request).await?.into_inner();
     let heard = |heard: Heard<'_>| {
-        if let Heard::Outcome(outcome) = heard {
-            return note_execution(outcome, inner.now());
+        match heard {
+            Heard::Outcome(outcome) => return note_execution(outcome, inner.now()),
+            Heard::Progress(line) => return call.tell_progress(line),
+            Heard::Accepted => {}
         }
         let inner = Arc::clone(inner);
         // From now on an edge whose journal doesn't know this number is an older copy.

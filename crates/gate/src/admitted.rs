@@ -1,6 +1,7 @@
 //! A call that the gate has let through.
 
 use crate::limits::Permit;
+use crate::progress::ProgressTeller;
 use crate::{CallRequest, Principal};
 use model::{CallId, Class, EdgeId, Origin, Timestamp};
 use serde_json::Value;
@@ -19,6 +20,7 @@ pub struct AdmittedCall {
     timeout: Duration,
     seq: Option<u64>,
     approval: Option<String>,
+    progress: ProgressTeller,
     _permit: Permit,
 }
 
@@ -30,8 +32,19 @@ impl AdmittedCall {
         deadline: Timestamp,
         timeout: Duration,
         permit: Permit,
+        progress: ProgressTeller,
     ) -> Self {
-        Self { request, capability, class, deadline, timeout, seq: None, approval: None, _permit: permit }
+        Self {
+            request,
+            capability,
+            class,
+            deadline,
+            timeout,
+            seq: None,
+            approval: None,
+            progress,
+            _permit: permit,
+        }
     }
 
     /// Adds what a call that isn't safe has: its number on its host, and the approval that lets it run.
@@ -87,6 +100,12 @@ impl AdmittedCall {
     /// The id of the approval that lets it run; `None` where it needs none.
     pub fn approval(&self) -> Option<&str> {
         self.approval.as_deref()
+    }
+
+    /// Tells a line of progress to whoever listens ([`crate::Gate::progress`]). It may hold anything; what is told of it
+    /// is short, redacted and plain.
+    pub fn tell_progress(&self, line: &str) {
+        self.progress.tell(self.request.call_id, line);
     }
 
     /// The entry point.

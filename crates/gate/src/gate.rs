@@ -3,6 +3,7 @@
 use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
 use crate::packs::PackBook;
+use crate::progress::{CallProgress, ProgressTeller};
 use crate::review::{Outcome, Review, Reviewer, lacking};
 use crate::{
     AdmittedCall, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, ProbeRules, Recorded,
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use storage::Storage;
 use storage::calls::{CallFilter, NewCall, TurnLease};
+use tokio::sync::broadcast;
 use tracing::{debug, info};
 
 /// What a gate is made of.
@@ -49,6 +51,7 @@ pub struct Gate {
     limiter: Limiter,
     recorder: Recorder,
     packs: PackBook,
+    progress: ProgressTeller,
 }
 
 impl fmt::Debug for Gate {
@@ -92,7 +95,20 @@ impl Gate {
         let recorder = Recorder::new(storage.clone(), Arc::clone(&redactor));
         let limiter = Limiter::new(limits);
         let packs = PackBook::new(storage.clone(), Arc::clone(&catalogue));
-        Self { packs, storage, catalogue, policy, redactor, hosts, probes, limits, limiter, recorder }
+        let progress = ProgressTeller::new(Arc::clone(&redactor));
+        Self {
+            packs,
+            storage,
+            catalogue,
+            policy,
+            redactor,
+            hosts,
+            probes,
+            limits,
+            limiter,
+            recorder,
+            progress,
+        }
     }
 
     /// Decides on a request and puts the answer on record. When this returns, the row and its audit entry are
@@ -200,7 +216,15 @@ impl Gate {
 
         match (outcome, permit) {
             (Outcome::Run(capability), Some(permit)) => {
-                let admitted = AdmittedCall::new(request, capability, class, deadline, timeout, permit);
+                let admitted = AdmittedCall::new(
+                    request,
+                    capability,
+                    class,
+                    deadline,
+                    timeout,
+                    permit,
+                    self.progress.clone(),
+                );
                 Ok(Admission::Admitted(Box::new(admitted.with_approval(seq, approval))))
             }
             (outcome, _) => {
@@ -244,7 +268,7 @@ impl Gate {
         let facts = Facts {
             key,
             class: capability.least_class(),
-            policy: self.policy.of(*scope, key),
+            policy: self.policy.of(*scope, key, capability.source()),
             roles: &roles,
             needs_look: None,
         };
@@ -257,6 +281,11 @@ impl Gate {
     /// The packs that an admin accepted.
     pub fn packs(&self) -> &PackBook {
         &self.packs
+    }
+
+    /// Lines of progress of calls that run, from this moment on. Whoever reads too slowly misses some.
+    pub fn progress(&self) -> broadcast::Receiver<CallProgress> {
+        self.progress.listen()
     }
 
     /// What ends calls. For the fleet, which resolves unknown ones.

@@ -3,6 +3,7 @@
 use crate::groups::{GROUPS, groups_of};
 use model::Scope;
 use serde::Deserialize;
+use skill::{Definition, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the configuration says about a tool. Ordered from lax to strict.
@@ -25,7 +26,7 @@ pub struct RawToolPolicy {
     pub default: Option<String>,
     /// By group. A tool may be in several; the strictest counts.
     pub groups: BTreeMap<String, String>,
-    /// By tool. Counts before groups and default.
+    /// By tool; a skill of a pack as `PACK/KEY`. Counts before groups and default.
     pub tools: BTreeMap<String, String>,
 }
 
@@ -48,8 +49,8 @@ pub struct ToolPolicy {
 }
 
 impl ToolPolicy {
-    /// Reads the section. `known_tools` are the keys of the catalogue; names with `__` belong to tool servers, which
-    /// are known only later.
+    /// Reads the section. `known_tools` are the keys of what is compiled in; names with `__` belong to tool servers and
+    /// names with `/` to packs, which are known only later, and may come and go.
     ///
     /// # Errors
     ///
@@ -80,8 +81,7 @@ impl ToolPolicy {
         }
         for (name, word) in &raw.tools {
             let at = format!("tools.{name}");
-            if !name.contains("__") && !known_tools.contains(name.as_str()) {
-                let problem = unknown("tool", name, known_tools.iter().copied());
+            if let Some(problem) = check_tool(name, &known_tools) {
                 problems.push(PolicyProblem { at: at.clone(), problem });
             }
             match read_word(word) {
@@ -93,8 +93,12 @@ impl ToolPolicy {
     }
 
     /// What holds for a tool: its own word, else the strictest of its groups, else the default.
-    pub fn of(&self, scope: Scope, key: &str) -> Policy {
-        if let Some(policy) = self.tools.get(key) {
+    pub fn of(&self, scope: Scope, key: &str, source: &Source) -> Policy {
+        let own = match source {
+            Source::Builtin => self.tools.get(key),
+            Source::Pack(pack) => self.tools.get(&format!("{pack}/{key}")),
+        };
+        if let Some(policy) = own {
             return *policy;
         }
         groups_of(scope, key)
@@ -104,6 +108,29 @@ impl ToolPolicy {
             .copied()
             .unwrap_or(self.default)
     }
+}
+
+/// What is wrong with the name of a tool.
+fn check_tool(name: &str, known: &BTreeSet<&str>) -> Option<String> {
+    let Some((pack, key)) = name.split_once('/') else {
+        let is_known = name.contains("__") || known.contains(name);
+        return (!is_known).then(|| {
+            let problem = unknown("tool", name, known.iter().copied());
+            format!("{problem}; a skill of a pack is named with its pack, for example \"net-tools/nft_list\"")
+        });
+    };
+    if known.contains(key) {
+        return Some(format!("`{key}` is no skill of a pack; write `{key}`"));
+    }
+    let is_pack = pack.starts_with(|first: char| first.is_ascii_lowercase())
+        && pack.len() <= 64
+        && pack.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    let is_legal = is_pack && Definition::is_legal_key(key);
+    (!is_legal).then(|| {
+        format!(
+            "`{name}` can't be a pack's skill; write its pack and its key, for example \"net-tools/nft_list\""
+        )
+    })
 }
 
 fn read_word(word: &str) -> Result<Policy, String> {
@@ -153,19 +180,20 @@ mod tests {
     fn a_tool_counts_before_its_groups_and_those_before_the_default() {
         let raw = raw(Some("deny"), &[("host", "supervised"), ("files", "allow")], &[("tail_file", "allow")]);
         let policy = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap();
-        assert_eq!(policy.of(Scope::Host, "tail_file"), Policy::Allow);
-        assert_eq!(policy.of(Scope::Host, "read_file"), Policy::Supervised, "the strictest group counts");
+        assert_eq!(policy.of(Scope::Host, "tail_file", &Source::Builtin), Policy::Allow);
+        let read_file = policy.of(Scope::Host, "read_file", &Source::Builtin);
+        assert_eq!(read_file, Policy::Supervised, "the strictest group counts");
         assert_eq!(
-            policy.of(Scope::Manager, "host_load"),
+            policy.of(Scope::Manager, "host_load", &Source::Builtin),
             Policy::Supervised,
             "a batch is in its skill's groups"
         );
-        assert_eq!(policy.of(Scope::Manager, "read_result"), Policy::Deny);
+        assert_eq!(policy.of(Scope::Manager, "read_result", &Source::Builtin), Policy::Deny);
     }
 
     #[test]
     fn silence_allows_what_the_class_allows() {
-        assert_eq!(ToolPolicy::default().of(Scope::Host, "host_load"), Policy::Allow);
+        assert_eq!(ToolPolicy::default().of(Scope::Host, "host_load", &Source::Builtin), Policy::Allow);
     }
 
     #[test]
@@ -173,12 +201,40 @@ mod tests {
         let raw = raw(Some("alow"), &[("netwrok", "deny")], &[("host_laod", "deny"), ("tail_file", "maybe")]);
         let problems = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap_err();
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(told.join("\n"), @r"
+        insta::assert_snapshot!(told.join("\n"), @r#"
         security.tool_policy.default: `alow` is not allow, deny or supervised; did you mean `allow`?
         security.tool_policy.groups.netwrok: there is no group `netwrok`; did you mean `network`?
-        security.tool_policy.tools.host_laod: there is no tool `host_laod`; did you mean `host_load`?
+        security.tool_policy.tools.host_laod: there is no tool `host_laod`; did you mean `host_load`?; a skill of a pack is named with its pack, for example "net-tools/nft_list"
         security.tool_policy.tools.tail_file: `maybe` is not allow, deny or supervised
-        ");
+        "#);
+    }
+
+    #[test]
+    fn a_skill_of_a_pack_is_named_with_its_pack_whether_that_is_there_or_not() {
+        let raw = raw(Some("deny"), &[("host", "supervised")], &[("net-tools/nft_list", "allow")]);
+        let policy = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap();
+        let of = |pack: &str, key: &str| policy.of(Scope::Host, key, &Source::Pack(pack.to_owned()));
+        assert_eq!(of("net-tools", "nft_list"), Policy::Allow);
+        assert_eq!(of("other", "nft_list"), Policy::Supervised, "another pack's skill is another one");
+        assert_eq!(of("net-tools", "ip_list"), Policy::Supervised);
+        assert_eq!(policy.of(Scope::Host, "nft_list", &Source::Builtin), Policy::Supervised);
+    }
+
+    #[test]
+    fn what_can_be_no_skill_of_a_pack_is_told_with_what_would_be_right() {
+        for (name, part) in [
+            ("nft_list", "there is no tool `nft_list`; a skill of a pack is named with its pack"),
+            ("net-tools/host_load", "`host_load` is no skill of a pack; write `host_load`"),
+            ("Net Tools/nft_list", "can't be a pack's skill"),
+            ("net-tools/nft-list", "can't be a pack's skill"),
+            ("net-tools/", "can't be a pack's skill"),
+            ("/nft_list", "can't be a pack's skill"),
+            ("a/b/c", "can't be a pack's skill"),
+        ] {
+            let problems =
+                ToolPolicy::parse(&raw(None, &[], &[(name, "deny")]), KNOWN.iter().copied()).unwrap_err();
+            assert!(problems[0].problem.contains(part), "{name}: {}", problems[0]);
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Reviewer<'_> {
             Verdict::NeedsLook(reason) if request.caller.by_model => Some(reason.as_str()),
             Verdict::NeedsLook(_) | Verdict::Fine => None,
         };
-        let policy = self.policy.of(request.scope, key);
+        let policy = self.policy.of(request.scope, key, capability.source());
         match decide(&Facts { key, class, policy, roles: &request.caller.roles, needs_look }) {
             Decision::Run => Ok(()),
             Decision::Refuse { policy, reason } => Err(Outcome::Refuse { policy, reason }),

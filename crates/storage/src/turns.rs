@@ -285,7 +285,8 @@ impl Turns {
     /// Fails only if the database does.
     pub async fn unfinished_messages(&self, turn: TurnId) -> Result<Vec<Uuid>, StorageError> {
         Ok(sqlx::query_scalar::<_, Uuid>(
-            "SELECT DISTINCT delta_of FROM turn_events WHERE turn_id = $1 AND delta_of IS NOT NULL",
+            "SELECT DISTINCT delta_of FROM turn_events WHERE turn_id = $1 AND delta_of IS NOT NULL \
+             AND kind <> 'chat.tool-progress.v1'",
         )
         .bind(turn.0)
         .fetch_all(self.storage.read())

@@ -14,6 +14,7 @@ use tokio::process::{Child, Command};
 pub struct ProductBuilder {
     environment: Vec<(String, String)>,
     configuration: String,
+    data: Option<PathBuf>,
 }
 
 impl ProductBuilder {
@@ -29,6 +30,13 @@ impl ProductBuilder {
     pub fn configuration(mut self, toml: &str) -> Self {
         self.configuration.push_str(toml);
         self.configuration.push('\n');
+        self
+    }
+
+    /// Keeps the manager's data in this folder, not in the one of everything.
+    #[must_use]
+    pub fn data(mut self, folder: &Path) -> Self {
+        self.data = Some(folder.to_owned());
         self
     }
 
@@ -51,7 +59,7 @@ impl ProductBuilder {
         };
         let text = format!(
             "[http]\nlisten = \"127.0.0.1:0\"\n\n[tunnel]\nlisten = \"127.0.0.1:0\"\n\n[storage]\ndir = {:?}\n\n[chat]\naccess_mode = \"all-users\"\n\n{}",
-            product.folder.path().join("manager"),
+            self.data.unwrap_or_else(|| product.folder.path().join("manager")),
             self.configuration
         );
         std::fs::write(&product.configuration, text)?;

@@ -72,6 +72,16 @@ async fn look(session: &Session, args: Value) -> Result<Value> {
     session.post("/calls", json!({"tool": "demo_look", "args": args})).await?.ok()
 }
 
+/// What held the call's program, by its record; the audit has to say the same.
+async fn held(session: &Session, call: &Value) -> Result<Value> {
+    let id = call["id"].as_str().context("no id")?;
+    let row = session.get(&format!("/calls/{id}")).await?.ok()?;
+    let audited =
+        row["audit"].as_array().into_iter().flatten().find(|entry| entry["kind"] == "call.finished");
+    assert_eq!(audited.context("its end is not audited")?["payload"]["sandbox"], row["sandbox"], "{row}");
+    Ok(row["sandbox"].clone())
+}
+
 async fn accept(session: &Session, pack: &Value) -> Result<Value> {
     let pin = pack["pin"].as_str().context("no pin")?;
     session.post(&format!("/packs/{pin}/accept"), json!({})).await?.ok()
@@ -102,6 +112,7 @@ async fn a_pack_beside_the_manager_runs_in_the_sandbox_once_an_admin_accepts_it(
     let done = look(&admin, json!({})).await?;
     assert_eq!(done["state"], "succeeded", "{done}");
     assert_eq!(done["result"]["read"], false, "the manager's key is hidden: {done}");
+    assert_eq!(held(&admin, &done).await?, done["sandbox"], "{done}");
     assert!(done["sandbox"].as_str().is_some_and(|sandbox| sandbox.contains("read_only")), "{done}");
     let listed = admin.get("/capabilities").await?.ok()?;
     let mut skills = listed["items"].as_array().context("no list")?.iter();
@@ -210,6 +221,10 @@ async fn a_pack_on_a_host_runs_there_once_an_admin_accepts_it_and_waits_again_wh
     accept(&admin, &waiting[0]).await?;
     let done = look().await?;
     assert_eq!((&done["state"], &done["result"]), (&json!("succeeded"), &json!(1)), "{done}");
+    assert!(
+        held(&admin, &done).await?.as_str().is_some_and(|sandbox| sandbox.contains("read_only")),
+        "{done}"
+    );
 
     put(&packs, "demo", "echo 2", here)?;
     let is_new = |pack: &Value| pack["state"] == "waiting";
@@ -221,5 +236,136 @@ async fn a_pack_on_a_host_runs_there_once_an_admin_accepts_it_and_waits_again_wh
     );
     accept(&admin, changed.iter().find(|pack| is_new(pack)).context("none")?).await?;
     assert_eq!(look().await?["result"], 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pack_that_is_stopped_says_what_held_it_too() -> Result<()> {
+    let mut product = Product::builder().start().await?;
+    let (folder, edge) = (product.folder().join("packs"), product.folder().join("edges/web-1"));
+    fs::create_dir(&folder)?;
+    fs::create_dir_all(&edge)?;
+    fs::write(edge.join("edge.toml"), format!("[packs]\ndirs = [{folder:?}]\n"))?;
+    put(&folder, "demo", "exec sleep 1000", |manifest| {
+        manifest["skills"][0]["scope"] = json!("host");
+        manifest["timeout_seconds"] = json!(1);
+    })?;
+    let admin = product.admin().await?;
+    let _edge = product.start_edge("web-1").await?;
+    let id = admin.wait_online("web-1").await?["id"].clone();
+    let waiting = packs_until(&admin, ON_HOSTS, |packs| packs.len() == 1).await?;
+    accept(&admin, &waiting[0]).await?;
+    let ended = admin.post("/calls", json!({"tool": "demo_look", "edge_id": id})).await?.ok()?;
+    assert_eq!(ended["state"], "timed_out", "{ended}");
+    assert!(
+        held(&admin, &ended).await?.as_str().is_some_and(|sandbox| sandbox.contains("read_only")),
+        "{ended}"
+    );
+    Ok(())
+}
+
+/// A program that says where it is and goes on when the file is there.
+fn talking(go: &Path) -> String {
+    format!(
+        "printf '\\033[31mstep 1\\033[0m of 2, password=hunter2hunter2\\n' >&3\n\
+         while [ ! -e {0} ]; do sleep 0.05; done\necho 'step 2 of 2' >&3\necho 1",
+        go.display()
+    )
+}
+
+/// Runs the skill by this command in a new chat; `go` lets it go on once its line was seen.
+async fn talk(admin: &Session, command: &str, go: &Path) -> Result<()> {
+    let chat = admin.new_chat().await?;
+    let mut events = admin.events(None).await?;
+    let turn = admin.post(&format!("/sessions/{chat}/turns"), json!({"text": command})).await?.ok()?;
+    let shown = async {
+        loop {
+            let event = events.next().await?;
+            anyhow::ensure!(
+                event.kind != "chat.turn-finished.v1",
+                "it ended without a line: {:?}",
+                event.data
+            );
+            if event.kind == "chat.tool-progress.v1" {
+                return Ok(event);
+            }
+        }
+    };
+    let shown = tokio::time::timeout(Duration::from_secs(60), shown).await.context("no line was shown")??;
+    let line = shown.data["payload"]["line"].as_str().context("no line")?;
+    assert!(line.starts_with("step 1 of 2, password=") && !line.contains("hunter2"), "{line}");
+    assert!(shown.data["payload"]["call_id"].is_string() && shown.id.is_some(), "{:?}", shown.data);
+    fs::write(go, "")?;
+    events.next_of("chat.turn-finished.v1").await?;
+    let replay = admin.turn_events(&chat, &turn["turn_id"]).await?;
+    let kinds: Vec<&str> = replay.iter().filter_map(|event| event["kind"].as_str()).collect();
+    assert!(kinds.contains(&"chat.tool-result.v1"), "{kinds:?}");
+    assert!(!kinds.contains(&"chat.tool-progress.v1"), "lines of a call that has ended are gone: {kinds:?}");
+    let ended = replay.iter().find(|event| event["kind"] == "chat.tool-result.v1").context("no result")?;
+    assert_eq!(ended["payload"]["state"], "succeeded", "{ended}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn lines_of_progress_are_shown_in_the_chat_while_a_pack_runs() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    // Whom a safe program runs as may look into it.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+    let (packs, go) = (folder.path().join("packs"), folder.path().join("go"));
+    fs::create_dir_all(packs.join("of-manager"))?;
+    fs::create_dir_all(packs.join("of-host"))?;
+    put(&packs.join("of-manager"), "demo", &talking(&go.with_extension("manager")), |_| {})?;
+    put(&packs.join("of-host"), "host", &talking(&go.with_extension("host")), |manifest| {
+        manifest["skills"][0]["scope"] = json!("host");
+    })?;
+    let mut product = Product::builder()
+        .configuration(&format!("[packs]\ndirs = [{:?}]", packs.join("of-manager")))
+        .start()
+        .await?;
+    let edge = product.folder().join("edges/web-1");
+    fs::create_dir_all(&edge)?;
+    fs::write(edge.join("edge.toml"), format!("[packs]\ndirs = [{:?}]\n", packs.join("of-host")))?;
+    let admin = product.admin().await?;
+    let _edge = product.start_edge("web-1").await?;
+    admin.wait_online("web-1").await?;
+    for pack in packs_until(&admin, ON_HOSTS, |packs| packs.len() == 2).await? {
+        accept(&admin, &pack).await?;
+    }
+    talk(&admin, "/demo_look", &go.with_extension("manager")).await?;
+    talk(&admin, "/host_look @web-1", &go.with_extension("host")).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_policy_for_a_skill_of_a_pack_may_be_there_before_the_pack_is() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let packs = folder.path().join("packs");
+    fs::create_dir(&packs)?;
+    let configuration = |name: &str| {
+        format!("[packs]\ndirs = [{packs:?}]\n[security.tool_policy.tools]\n{name:?} = \"deny\"\n")
+    };
+    let mut product = Product::builder().configuration(&configuration("demo/demo_look")).start().await?;
+    assert!(product.command(&["config", "check"]).await?.status.success());
+    let admin = product.admin().await?;
+    put(&packs, "demo", "echo 1", |_| {})?;
+    let waiting = packs_until(&admin, BESIDE, |packs| packs.len() == 1).await?;
+    accept(&admin, &waiting[0]).await?;
+    let refused = look(&admin, json!({})).await?;
+    assert_eq!(refused["state"], "refused", "{refused}");
+    assert!(
+        refused["error"].as_str().is_some_and(|error| error.contains("[security.tool_policy]")),
+        "{refused}"
+    );
+
+    let wrong = folder.path().join("wrong.toml");
+    fs::write(&wrong, configuration("demo_look"))?;
+    let checked = Command::new(testkit::binary("steadyhand")?)
+        .args(["config", "check", "--config"])
+        .arg(&wrong)
+        .output()
+        .await?;
+    let said =
+        String::from_utf8_lossy(&checked.stderr).into_owned() + &String::from_utf8_lossy(&checked.stdout);
+    assert!(!checked.status.success() && said.contains("a skill of a pack is named with its pack"), "{said}");
     Ok(())
 }

@@ -22,6 +22,8 @@ export interface ShownCall {
   edgeName: string | null;
   args: Json;
   state: CallState;
+  /** The latest line that it told while it runs. */
+  progress?: string | null;
   startedAt: string;
   error: string | null;
   errorKind: string | null;
@@ -96,6 +98,11 @@ export function CallRow({
         />
         <CallLine call={call} />
       </button>
+      {call.progress && (
+        <p className="truncate px-2 pb-1 pl-8 text-12 text-muted" data-progress>
+          {call.progress}
+        </p>
+      )}
       {open && (
         <div id={body} className="border-t border-line p-3">
           <CallBody call={call} />

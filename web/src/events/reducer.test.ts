@@ -107,6 +107,15 @@ describe("the turn reducer", () => {
     expect(reduce(emptyConversation, late).turns).toEqual(reduce(emptyConversation, log(turn)).turns);
   });
 
+  it("shows the latest line of a call while it runs, and none when it has ended", () => {
+    const until = turn.findIndex((event) => event.kind === "chat.tool-result.v1");
+    const line = (text: string): Draft => ({ kind: "chat.tool-progress.v1", payload: { call_id: "c1", line: text } });
+    const running = [...turn.slice(0, until), line("step 1"), line("step 2")];
+    expect(reduce(emptyConversation, log(running)).turns[0]?.calls.c1).toMatchObject({ progress: "step 2" });
+    const ended = [...running, ...turn.slice(until), line("too late")];
+    expect(reduce(emptyConversation, log(ended)).turns[0]?.calls.c1?.progress).toBeNull();
+  });
+
   it("keeps a message without text out of sight", () => {
     const events = log([
       { kind: "chat.text-delta.v1", payload: { message_id: "m1", text: " " } },

@@ -23,6 +23,8 @@ export interface ChatCall {
   parentId: string | null;
   startedAt: string;
   state: CallState;
+  /** The latest line that it told while it runs. */
+  progress: string | null;
   error: string | null;
   errorKind: string | null;
   preview: string | null;
@@ -142,6 +144,7 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
         parentId: payload.parent_call_id ?? null,
         startedAt: event.at,
         state: "running",
+        progress: null,
         error: null,
         errorKind: null,
         preview: null,
@@ -158,6 +161,11 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
         parts: call.parentId ? turn.parts : [...turn.parts, { kind: "call", callId: call.id }],
       };
     }
+    case "chat.tool-progress.v1": {
+      const call = turn.calls[event.payload.call_id];
+      if (call?.state !== "running") return turn;
+      return { ...turn, calls: { ...turn.calls, [call.id]: { ...call, progress: event.payload.line } } };
+    }
     case "chat.tool-result.v1": {
       const { payload } = event;
       const call = turn.calls[payload.call_id];
@@ -165,6 +173,7 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
       const finished: ChatCall = {
         ...call,
         state: payload.state,
+        progress: null,
         error: payload.error ?? null,
         errorKind: payload.error_kind ?? null,
         preview: payload.preview ?? null,

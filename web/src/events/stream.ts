@@ -32,6 +32,7 @@ const NAMES = [
   "chat.reasoning-delta.v1",
   "chat.message.v1",
   "chat.tool-call.v1",
+  "chat.tool-progress.v1",
   "chat.tool-result.v1",
   "chat.approval.v1",
   "attempt.superseded.v1",

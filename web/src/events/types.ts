@@ -33,6 +33,8 @@ interface Payloads {
     args: Json;
     parent_call_id?: string | null;
   };
+  /** The latest line of a call that runs, for people. Gone from the replay when the call has ended. */
+  "chat.tool-progress.v1": { call_id: string; line: string };
   "chat.tool-result.v1": {
     call_id: string;
     state: CallState;

@@ -1,6 +1,7 @@
 use super::*;
 use gate::Policy;
 use model::{Class, Scope};
+use skill::Source;
 use std::collections::BTreeMap;
 
 fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -105,12 +106,17 @@ fn a_file_that_is_not_toml_is_told_with_its_line() {
 fn policy_of_groups_and_tools_is_read() {
     let config = parse(
         "[security.tool_policy]\ndefault = \"supervised\"\n[security.tool_policy.groups]\nfiles = \"deny\"\n\
-         [security.tool_policy.tools]\nhost_load = \"allow\"",
+         [security.tool_policy.tools]\nhost_load = \"allow\"\n\"net-tools/nft_list\" = \"deny\"",
         &[],
     )
     .unwrap();
-    assert_eq!(config.security.tool_policy.of(Scope::Host, "tail_file"), Policy::Deny);
-    assert_eq!(config.security.tool_policy.of(Scope::Host, "host_load"), Policy::Allow);
+    let of = |key: &str, source: Source| config.security.tool_policy.of(Scope::Host, key, &source);
+    assert_eq!(of("tail_file", Source::Builtin), Policy::Deny);
+    assert_eq!(of("host_load", Source::Builtin), Policy::Allow);
+    assert_eq!(of("nft_list", Source::Pack("net-tools".to_owned())), Policy::Deny);
+    assert!(
+        problems("[security.tool_policy.tools]\nnft_list = \"deny\"", &[]).contains("named with its pack")
+    );
     assert!(problems("[security.tool_policy.groups]\nnone = \"deny\"", &[]).contains("there is no group"));
 }
 
@@ -158,6 +164,14 @@ fn packs_and_what_holds_them_are_configured_as_on_an_edge() {
     assert_eq!(config.children.backend, ::sandbox::Backend::Bubblewrap);
     assert!(config.children.safe_groups.is_empty());
     assert_eq!((config.children.resources.max_memory_mb, config.children.resources.max_pids), (64, 9));
+    let told = problems(
+        "[storage]\ndir = \"/srv/data\"\n[packs]\ndirs = [\"/etc/steadyhand/packs\", \"/srv/data/packs\"]",
+        &[],
+    );
+    assert!(
+        told.contains("packs.dirs: `/srv/data/packs` is where the manager keeps its own copies"),
+        "{told}"
+    );
     let off = parse("[security.sandbox]\nenabled = false\nbackend = \"docker\"", &[]).unwrap();
     assert_eq!(off.children.backend, ::sandbox::Backend::None);
     let told = problems(

@@ -17,6 +17,7 @@ function call(id: string, change: Partial<ChatCall>): ChatCall {
     state: "succeeded",
     error: null,
     errorKind: null,
+    progress: null,
     preview: null,
     result: { load1: 0.4 },
     resultBytes: null,
