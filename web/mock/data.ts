@@ -257,6 +257,8 @@ const refusals: Record<string, string> = {
 
 export const hosts: HostDetail[] = [
   {
+    read_only: false,
+    frozen: false,
     id: 1,
     name: "web-1",
     hostname: "web-1.fra.example",
@@ -305,6 +307,8 @@ export const hosts: HostDetail[] = [
     address: "10.0.4.21:50110",
   },
   {
+    read_only: false,
+    frozen: false,
     id: 3,
     name: "cache-2",
     hostname: "cache-2.ams.example",
@@ -328,6 +332,8 @@ export const hosts: HostDetail[] = [
     address: null,
   },
   {
+    read_only: false,
+    frozen: false,
     id: 4,
     name: "build-7",
     hostname: "build-7",

@@ -1,7 +1,7 @@
 //! Why a call may run, and who judges that.
 
 use crate::Request;
-use model::{Class, Origin};
+use model::{ApprovalId, Class, Origin};
 use std::fmt;
 
 /// Why the sender thinks that a call may run.
@@ -67,5 +67,65 @@ impl EvidenceVerifier for LocalRoot {
             "`{skill}` is {class} here: it {needs}, and this edge can't check any yet, so the manager can run only \
              safe calls here"
         ))
+    }
+}
+
+/// How strong the proof has to be that a person approved a mutating call. The choice of the host's owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApprovalProof {
+    /// The manager's word.
+    #[default]
+    Manager,
+    /// Signatures by people whose keys the host knows.
+    Signed,
+}
+
+impl ApprovalProof {
+    /// The word used in the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Manager => "manager",
+            Self::Signed => "signed",
+        }
+    }
+}
+
+/// The verifier of an edge in service: root's local calls, and mutating calls for which the manager names the approval,
+/// where that is proof enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Approvals(pub ApprovalProof);
+
+impl EvidenceVerifier for Approvals {
+    fn verify(&self, request: &Request, class: Class) -> Result<(), String> {
+        let skill = &request.skill;
+        if let Evidence::Local { .. } = request.evidence {
+            return LocalRoot.verify(request, class);
+        }
+        if class == Class::Dangerous {
+            return Err(format!(
+                "`{skill}` is dangerous here: it needs a signed procedure and approvals by two people, and this edge \
+                 can't check any yet"
+            ));
+        }
+        match (&request.evidence, self.0) {
+            (_, ApprovalProof::Signed) => Err(format!(
+                "this host asks for signed approvals; `{skill}` is {class} here, and this edge can't check signatures \
+                 yet, so the manager can run only safe calls here ([security] approval_proof = \"signed\")"
+            )),
+            (Evidence::ManagerApproval { approval_id }, ApprovalProof::Manager)
+                if approval_id.parse::<ApprovalId>().is_ok() =>
+            {
+                Ok(())
+            }
+            (Evidence::ManagerApproval { .. }, ApprovalProof::Manager) => Err(format!(
+                "`{skill}` is {class} here: it needs an approval by a person, and what the manager names isn't the id of \
+                 one"
+            )),
+            (Evidence::None | Evidence::Signed { .. } | Evidence::Local { .. }, ApprovalProof::Manager) => {
+                Err(format!(
+                    "`{skill}` is {class} here: it needs an approval by a person, and the manager names none"
+                ))
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ pub use any_skill::AnySkill;
 pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
 pub use door::{Admission, Limits, Parts, Ticket, Unmet};
 pub use ended::{Ended, Recall};
-pub use evidence::{Evidence, EvidenceVerifier, LocalRoot};
+pub use evidence::{ApprovalProof, Approvals, Evidence, EvidenceVerifier, LocalRoot};
 pub use journal::{
     Accepted, Asked, CancelKept, Journal, JournalError, JournalOptions, Known, LocalCall, LocalCalls,
     MAX_KEPT_RESULT_BYTES, Marks, Point, Unwatched, Watcher, What, When,

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use admission::{
-    AcceptedCall, Admission, Ended, Evidence, EvidenceVerifier, Journal, JournalOptions, Limits, Parts,
-    Recall, Refusal, RefusalKind, Request,
+    AcceptedCall, Admission, ApprovalProof, Approvals, Ended, Evidence, EvidenceVerifier, Journal,
+    JournalOptions, Limits, Parts, Recall, Refusal, RefusalKind, Request,
 };
 use model::{CallId, CallState, Class, Origin, Scope};
 use serde_json::{Value, json};
@@ -103,6 +103,42 @@ async fn the_managers_word_alone_makes_nothing_harmless() {
     let evidence = Evidence::ManagerApproval { approval_id: "1".to_owned() };
     let asked = Request { evidence, ..request("change", json!({})) };
     assert_eq!(refusal(door().accept(asked)).class, Some(Class::Mutating));
+}
+
+#[tokio::test]
+async fn a_door_that_takes_the_managers_word_still_wants_it_and_for_no_more_than_mutating_calls() {
+    let door = |proof| {
+        let parts = Parts::new(catalogue(), Arc::new(|_| Vec::new()), Limits::default());
+        Admission::of(Parts { verifier: Arc::new(Approvals(proof)), ..parts })
+    };
+    let approved = || Evidence::ManagerApproval { approval_id: model::ApprovalId::generate().to_string() };
+    let asked = |harm: bool, evidence| {
+        let (skill, args) = if harm { ("look", json!({"harm": true})) } else { ("change", json!({})) };
+        Request { evidence, seq: 1, ..request(skill, args) }
+    };
+
+    let (call, ticket) = door(ApprovalProof::Manager).accept(asked(false, approved())).unwrap();
+    assert_eq!(call.class(), Class::Mutating);
+    drop((call, ticket));
+    for (proof, harm, evidence, words) in [
+        (ApprovalProof::Manager, false, Evidence::None, "the manager names none"),
+        (
+            ApprovalProof::Manager,
+            false,
+            Evidence::ManagerApproval { approval_id: "yes".to_owned() },
+            "isn't the id",
+        ),
+        (ApprovalProof::Manager, true, approved(), "signed procedure"),
+        (ApprovalProof::Signed, false, approved(), "this host asks for signed approvals"),
+        (ApprovalProof::Signed, true, approved(), "signed procedure"),
+    ] {
+        let refusal = refusal(door(proof).accept(asked(harm, evidence)));
+        assert_eq!(refusal.kind, RefusalKind::Evidence, "{refusal}");
+        assert!(refusal.reason.contains(words), "{refusal}");
+    }
+    // Root's own word needs none of it.
+    let local = Request::local("change", json!({}), 0, Duration::from_secs(1));
+    drop(door(ApprovalProof::Signed).accept(local).unwrap());
 }
 
 #[tokio::test]

@@ -67,7 +67,9 @@ async fn prepare(
         runner.provider = Some(provider);
     }
     let age = (inner.clock.now() - turn.started_at).to_std().unwrap_or_default();
-    let expired = turn.epoch > MAX_EPOCH || age > inner.limits.turn;
+    // Waiting for people uses up none of a turn's time.
+    let at_work = age.saturating_sub(inner.storage.approvals().waited_in(turn.id).await?);
+    let expired = turn.epoch > MAX_EPOCH || at_work > inner.limits.turn;
     Ok((runner, Start::Resume { stop_requested: turn.stop_requested, expired }))
 }
 
@@ -150,6 +152,13 @@ impl Runner {
 
     /// Brings a call without a result to its end.
     async fn close(&mut self, call: SaidCall, may_run: bool, by_person: bool) -> Result<Ended, Fault> {
+        if !may_run {
+            // It may be waiting for a person still; the turn won't wait with it.
+            self.inner
+                .executor
+                .withdraw(call.id, "The turn that it belongs to has ended; nothing was run.")
+                .await?;
+        }
         let known = self.settled_end(call.id).await?;
         let planned = self.plan_as(call.id, call.tool, call.args, by_person);
         let done = match known {
@@ -166,18 +175,24 @@ impl Runner {
         Ok(results.into_iter().next().map_or_else(stopped_before, |(_, ended)| ended))
     }
 
-    /// How a call that left the manager ended; waits a while for its host to tell. `None` if it never left.
+    /// How a call with a row ended: one that waits for a person is waited for as long as that takes, any other only a
+    /// while, for its host to tell. `None` if it has no row.
     async fn settled_end(&self, id: CallId) -> Result<Option<Ended>, Fault> {
         // Listened to before the first look, so that no change is missed.
         let mut changes = self.inner.storage.call_changes();
         let stop = self.stop();
-        let give_up = sleep(self.inner.limits.resolve_wait);
-        tokio::pin!(give_up);
+        let mut give_up = Box::pin(sleep(self.inner.limits.resolve_wait));
+        // Whether the call waited for a person in this process, and so was started by it, if at all.
+        let mut is_ours = false;
+        let mut is_stopped = false;
         loop {
             let Some(ended) = known_end(&self.inner.storage, id).await? else { return Ok(None) };
-            if ended.state.is_final() {
+            let is_waiting = ended.state == CallState::AwaitingApproval;
+            is_ours |= is_waiting;
+            if ended.state.is_final() || (is_ours && ended.state == CallState::Unknown) {
                 return Ok(Some(ended));
             }
+            let _patience = is_waiting.then(|| self.own_time.pause());
             let told = async {
                 loop {
                     match changes.recv().await {
@@ -190,8 +205,15 @@ impl Runner {
             };
             tokio::select! {
                 () = told => {}
-                () = &mut give_up => return Ok(Some(untold(ended))),
-                () = stop.token.cancelled() => return Ok(Some(untold(ended))),
+                () = &mut give_up, if is_stopped || !is_ours => return Ok(Some(untold(ended))),
+                () = stop.token.cancelled(), if !is_stopped => {
+                    if !is_ours {
+                        return Ok(Some(untold(ended)));
+                    }
+                    is_stopped = true;
+                    self.inner.executor.withdraw(id, "It was stopped before it ran.").await?;
+                    give_up = Box::pin(sleep(self.inner.limits.stop_grace));
+                }
             }
         }
     }

@@ -216,7 +216,12 @@ impl Runner {
             let _ = span.set_parent(asked.clone());
         }
         let lines = self.inner.executor.progress();
-        let work = self.inner.executor.request_in(span, request, stop.token.clone());
+        let work = self.inner.executor.request_in(
+            span,
+            request,
+            stop.token.clone(),
+            std::slice::from_ref(&self.own_time),
+        );
         tokio::pin!(work);
         let outcome = tokio::select! {
             biased;
@@ -298,6 +303,11 @@ impl Runner {
         for id in children {
             let Some(row) = self.inner.storage.calls().find(*id).await? else { continue };
             let name = row.edge_name.clone().unwrap_or_default();
+            // One that waited for a person was shown then, with its question.
+            if self.inner.storage.approvals().of_call(*id).await?.is_some() {
+                out.push(events::tool_result(*id, &Ended::of_row(&row, None)));
+                continue;
+            }
             out.push(events::tool_call(&CallCard {
                 id: *id,
                 tool: row.tool.clone(),

@@ -6,6 +6,7 @@ use crate::results::Ended;
 use crate::round::Planned;
 use crate::service::{Cut, Inner, MaybeProvider, Stop};
 use crate::{events, render, trust};
+use executor::OwnTime;
 use futures::StreamExt;
 use llm::builtin::Builtin;
 use llm::{HostRef, ModelEvent, ModelLabel, ModelRequest, Provider};
@@ -51,6 +52,8 @@ pub(crate) struct Runner {
     pub(crate) requests: u32,
     /// The trace context of the last one. It is the parent of the calls that it asked for, though it has ended.
     pub(crate) asked: Option<opentelemetry::Context>,
+    /// How long the turn has been at work, without waiting for people.
+    pub(crate) own_time: OwnTime,
     stop: Arc<Stop>,
 }
 
@@ -138,6 +141,7 @@ impl Runner {
             guard: LoopGuard::default(),
             requests: 0,
             asked: None,
+            own_time: OwnTime::new(),
             stop: Arc::new(Stop::default()),
         }
     }
@@ -155,7 +159,12 @@ impl Runner {
 
     /// Does the turn's work to its end.
     pub(crate) async fn run(mut self, start: Start) {
-        let keeper = Keeper(tokio::spawn(keep(Arc::clone(&self.inner), self.lease, self.stop())));
+        let keeper = Keeper(tokio::spawn(keep(
+            Arc::clone(&self.inner),
+            self.lease,
+            self.stop(),
+            self.own_time.clone(),
+        )));
         let done = self.work(start).await;
         drop(keeper);
         let ending = match done {
@@ -368,18 +377,19 @@ impl Drop for Keeper {
 }
 
 /// Keeps the lease, and cuts the turn short when its time is up or the lease is lost.
-async fn keep(inner: Arc<Inner>, lease: Lease, stop: Arc<Stop>) {
+async fn keep(inner: Arc<Inner>, lease: Lease, stop: Arc<Stop>, own_time: OwnTime) {
     let hold = inner.limits.lease;
     let mut beat = interval(hold / 3);
     beat.tick().await;
-    let time_up = sleep(inner.limits.turn);
+    let time_up = own_time.reaches(inner.limits.turn);
     tokio::pin!(time_up);
+    let mut is_up = false;
     let mut failures = 0;
     loop {
         tokio::select! {
-            () = &mut time_up => {
+            () = &mut time_up, if !is_up => {
+                is_up = true;
                 stop.cut(Cut::TimeUp);
-                time_up.as_mut().reset(tokio::time::Instant::now() + Duration::from_secs(86_400));
             }
             _ = beat.tick() => match inner.storage.turns().renew(lease, hold).await {
                 Ok(true) => {

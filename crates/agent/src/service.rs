@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use storage::calls::CallToken;
 use storage::turns::{Lease, NewMessage, NewTurn, TurnWrite};
 use storage::{Storage, StorageError};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -86,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) worker: Uuid,
     running: Mutex<BTreeMap<TurnId, Running>>,
     last_event: watch::Sender<i64>,
+    /// Tells the views what is shown of approvals; others write that.
+    listening: OnceLock<()>,
     at_work: watch::Sender<usize>,
 }
 
@@ -159,6 +162,22 @@ impl Inner {
         Ok(())
     }
 
+    /// Begins, once, to tell the views of what is written into chats with each change of an approval.
+    fn listen(self: &Arc<Self>) {
+        self.listening.get_or_init(|| {
+            let mut changes = self.storage.approval_changes();
+            let inner = Arc::downgrade(self);
+            tokio::spawn(async move {
+                while !matches!(changes.recv().await, Err(RecvError::Closed)) {
+                    let Some(inner) = inner.upgrade() else { return };
+                    if let Err(problem) = inner.tell_all().await {
+                        error!(error = %problem, "an approval could not be shown yet");
+                    }
+                }
+            });
+        });
+    }
+
     /// Starts a turn's task.
     pub(crate) fn start(self: &Arc<Self>, runner: Runner, start: Start) {
         let (turn, user, stop) = (runner.lease.turn, runner.user, runner.stop());
@@ -211,6 +230,7 @@ impl Agent {
             worker: Uuid::new_v4(),
             running: Mutex::new(BTreeMap::new()),
             last_event: watch::Sender::new(0),
+            listening: OnceLock::new(),
             at_work: watch::Sender::new(0),
         });
         Self { _end: Arc::new(AbortAll(Arc::clone(&inner))), inner }
@@ -253,6 +273,7 @@ impl Agent {
     ///
     /// Fails only if the database does.
     pub async fn recover(&self) -> Result<usize, AgentError> {
+        self.inner.listen();
         self.inner.tell_all().await?;
         let limits = &self.inner.limits;
         let turns =
@@ -271,6 +292,7 @@ impl Agent {
     /// Fails if the person may not chat, the chat isn't theirs or is busy, or its model can't be used.
     pub async fn submit(&self, submit: SubmitTurn) -> Result<TurnId, AgentError> {
         let inner = &self.inner;
+        inner.listen();
         if !self.access().admits(&submit.roles) {
             return Err(AgentError::NoAccess);
         }

@@ -193,26 +193,6 @@ async fn safe_calls_of_one_round_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_call_that_changes_something_is_refused_with_the_reason() {
-    let model = ScriptedModel::new(|number, _| match number {
-        0 => Step::Call(
-            "",
-            vec![call("restart_service", json!({"edge_id": 1})), call("host_load", json!({"edge_id": 1}))],
-        ),
-        _ => Step::Say("It was refused."),
-    });
-    let world = World::new(model, quiet_hosts()).await;
-    let session = world.session().await;
-    let events = world.ask(session, "restart it").await;
-    let mut ended = states(&events);
-    ended.sort_unstable();
-    assert_eq!(ended, ["refused", "succeeded"]);
-    let told = results(&world.model.seen()[1]);
-    assert!(told[0].0 && told[0].1.contains("approval"), "{}", told[0].1);
-    assert_eq!(world.hosts.seen().len(), 1);
-}
-
-#[tokio::test]
 async fn three_identical_failing_calls_end_the_turn() {
     let model = ScriptedModel::new(|_, _| {
         Step::Call(
@@ -469,12 +449,16 @@ async fn a_slash_command_is_the_persons_own_call_and_needs_no_model() {
 }
 
 #[tokio::test]
-async fn a_commands_refusal_is_told_in_words() {
+async fn a_commands_denial_is_told_in_words() {
     let world = World::new(ScriptedModel::new(|_, _| Step::Say("?")), quiet_hosts()).await;
     let session = world.session().await;
-    let events = world.ask(session, "/restart_service @web-1").await;
+    let turn = world.submit(session, "/restart_service @web-1").await;
+    world.asked(session, turn).await;
+    world.decide(model::ApprovalDecision::Deny, Some("not now")).await;
+    let events = world.finished(session, turn).await;
     let said = payloads(&events, "chat.message.v1");
-    assert!(said.last().unwrap()["text"].as_str().unwrap().contains("**refused**"));
+    let text = said.last().unwrap()["text"].as_str().unwrap();
+    assert!(text.contains("**denied**") && text.contains("not now"), "{text}");
 }
 
 #[tokio::test]

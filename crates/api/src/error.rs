@@ -1,9 +1,11 @@
 //! Errors as RFC 9457 problem details. The one place where the kind of an error becomes an HTTP status.
 
+use crate::v1::approvals::ApprovalView;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use model::{Classify, ErrorKind};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// One thing that is wrong with a request.
@@ -34,6 +36,10 @@ pub struct Problem {
     /// Each thing that is wrong with the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldProblem>,
+    /// Of a decision that came too late: the approval as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ApprovalView>)]
+    pub approval: Option<Value>,
 }
 
 /// Why a request failed. Every fallible part of a handler turns into it.
@@ -45,13 +51,22 @@ pub struct ApiError {
     pub(crate) detail: String,
     pub(crate) errors: Vec<FieldProblem>,
     pub(crate) retry_after_seconds: Option<u64>,
+    pub(crate) approval: Option<Box<Value>>,
 }
 
 impl ApiError {
     /// An error of this kind with what happened.
     pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
         let (status, slug, title) = describe(kind);
-        Self { status, slug, title, detail: detail.into(), errors: Vec::new(), retry_after_seconds: None }
+        Self {
+            status,
+            slug,
+            title,
+            detail: detail.into(),
+            errors: Vec::new(),
+            retry_after_seconds: None,
+            approval: None,
+        }
     }
 
     /// There is no such thing, or it isn't the caller's to see.
@@ -92,6 +107,12 @@ impl ApiError {
         }
     }
 
+    /// Shows the approval on which somebody else has decided.
+    pub(crate) fn with_approval(mut self, approval: &ApprovalView) -> Self {
+        self.approval = serde_json::to_value(approval).ok().map(Box::new);
+        self
+    }
+
     /// Asks the client to wait.
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_seconds = Some(seconds.max(1));
@@ -115,7 +136,15 @@ impl ApiError {
             status if status.is_client_error() => ("invalid", "Invalid request", "the request can't be read"),
             _ => ("internal", "Internal error", INTERNAL),
         };
-        Self { status, slug, title, detail: detail.to_owned(), errors: Vec::new(), retry_after_seconds: None }
+        Self {
+            status,
+            slug,
+            title,
+            detail: detail.to_owned(),
+            errors: Vec::new(),
+            retry_after_seconds: None,
+            approval: None,
+        }
     }
 
     /// The body, for this request.
@@ -128,6 +157,7 @@ impl ApiError {
             instance: instance.to_owned(),
             request_id: request_id.to_owned(),
             errors: self.errors.clone(),
+            approval: self.approval.as_deref().cloned(),
         }
     }
 }

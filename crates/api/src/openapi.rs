@@ -23,13 +23,14 @@ use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, ResponseB
             Errors are problem details (RFC 9457).",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
-    // Only a query parameter names the format, and parameters bring no schemas along.
-    components(schemas(Problem, v1::audit::ExportFormat)),
+    // Only query parameters name these, and parameters bring no schemas along.
+    components(schemas(Problem, v1::audit::ExportFormat, v1::approvals::Waiting)),
     tags(
         (name = "account", description = "Signing in and out, and one's own account"),
         (name = "hosts", description = "Hosts and how they join"),
         (name = "capabilities", description = "What can be run, and where"),
         (name = "calls", description = "Running capabilities, and what was run"),
+        (name = "approvals", description = "What waits for a person, deciding, and standing approvals"),
         (name = "audit", description = "The audit chain and the timeline over calls"),
         (name = "chat", description = "One's own chats and the live stream"),
         (name = "models", description = "Model providers"),

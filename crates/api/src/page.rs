@@ -98,7 +98,8 @@ fn decode(cursor: &str) -> Result<String, ApiError> {
     URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(bad_cursor)
 }
 
-fn bad_cursor() -> ApiError {
+/// A cursor that isn't of the list that is asked for.
+pub fn bad_cursor() -> ApiError {
     ApiError::invalid("cursor", "isn't a cursor of this list")
 }
 

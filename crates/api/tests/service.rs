@@ -299,3 +299,19 @@ async fn an_enrolment_token_is_shown_once_and_can_be_taken_back() {
     let long = operator.post("/api/v1/enrollment-tokens", json!({"ttl_seconds": 3601})).await;
     assert_eq!(long.body["errors"][0]["at"], "/ttl_seconds");
 }
+
+#[tokio::test]
+async fn what_would_become_of_a_call_is_told_and_nothing_is_put_on_record() {
+    let api = TestApi::start().await;
+    let ann = api.signed_in("ann", Role::Operator).await;
+    let explain = |body| ann.post("/api/v1/policy/explain", body);
+    let said = explain(json!({"tool": "query_edges"})).await;
+    assert_eq!(said.status, StatusCode::OK, "{}", said.text);
+    assert_eq!((&said.body["decision"], &said.body["rule"]), (&json!("run"), &json!("class = safe")));
+    assert_eq!(said.body["approval"], Value::Null);
+    let said = explain(json!({"tool": "host_load", "args": {}, "edge_id": 7})).await;
+    assert_eq!((&said.body["decision"], &said.body["rule"]), (&json!("deny"), &json!("host")));
+    let said = explain(json!({"tool": "query_edges", "args": {"nonsense": 1}})).await;
+    assert_eq!((&said.body["decision"], &said.body["rule"]), (&json!("invalid"), &json!("arguments")));
+    assert!(ann.get("/api/v1/calls").await.body["items"].as_array().unwrap().is_empty());
+}

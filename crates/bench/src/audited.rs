@@ -64,6 +64,7 @@ impl Audited {
                 per_tool_at_once: 0,
                 ..CallLimits::default()
             },
+            approvals: gate::ApprovalRules::default(),
         }));
         let executor = Executor::new(ExecutorParts {
             gate,

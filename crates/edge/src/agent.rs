@@ -10,7 +10,7 @@ use crate::service::{Link, Refused, Service, blocking};
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
 use admission::{
-    Admission, EvidenceVerifier, Journal, JournalOptions, Limits, LocalCalls, LocalRoot, Parts, Unwatched,
+    Admission, Approvals, EvidenceVerifier, Journal, JournalOptions, Limits, LocalCalls, Parts, Unwatched,
     Watcher,
 };
 use arc_swap::ArcSwap;
@@ -71,13 +71,13 @@ impl Options {
     pub fn new(config: EdgeConfig, config_path: PathBuf, dir: DataDir) -> Self {
         Self {
             registry: config.skills.tools.registry(),
+            verifier: Arc::new(Approvals(config.security.approval_proof.into())),
             config,
             config_path,
             dir,
             clock: Arc::new(model::SystemClock),
             sandbox: Arc::new(NoChildren),
             tunnel: tunnel::Settings::default(),
-            verifier: Arc::new(LocalRoot),
             watcher: Arc::new(Unwatched),
             boot_id: None,
         }
@@ -191,7 +191,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     let instance_id = uuid::Uuid::new_v4().to_string();
     tracing::info!(edge.id = %identity.current().edge(), manager = %dial.address, instance = instance_id, "edge starts");
     let agent = Arc::new(Agent {
-        descriptions: Descriptions::new(facts, instance_id),
+        descriptions: Descriptions::new(facts, instance_id, options.config.security.approval_proof),
         packs,
         local: options.local_calls(),
         runner,

@@ -31,7 +31,7 @@ pub struct EdgeConfig {
     /// Which addresses skills may probe.
     #[serde(default)]
     pub probes: ProbesConfig,
-    /// How child processes are held.
+    /// What the host asks of the manager, and how child processes are held.
     #[serde(default)]
     pub security: SecurityConfig,
     /// Which packs are loaded, and what they may.
@@ -120,14 +120,38 @@ pub struct ProbesConfig {
     pub denied: Vec<String>,
 }
 
-/// How child processes are held.
+/// What the host asks of the manager, and how child processes are held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecurityConfig {
+    /// What proves that a person approved a call that changes something: `manager` takes the manager's word, `signed`
+    /// asks for signatures, which no version can give yet, so nothing changes here but by root. Dangerous calls are
+    /// refused either way. Default: `manager`.
+    pub approval_proof: Proof,
     /// By what.
     pub sandbox: SandboxSection,
     /// What they may use.
     pub resources: ResourcesSection,
+}
+
+/// What proves an approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// The manager's word.
+    #[default]
+    Manager,
+    /// Signatures.
+    Signed,
+}
+
+impl From<Proof> for admission::ApprovalProof {
+    fn from(proof: Proof) -> Self {
+        match proof {
+            Proof::Manager => Self::Manager,
+            Proof::Signed => Self::Signed,
+        }
+    }
 }
 
 /// What holds child processes.

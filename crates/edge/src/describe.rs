@@ -1,6 +1,7 @@
 //! What this edge tells the manager about itself.
 
 use crate::boot::HostFacts;
+use crate::config::Proof;
 use crate::execute::Runner;
 use crate::state::Durable;
 use proto::v1::{DescribeResponse, SkillDescription};
@@ -22,12 +23,13 @@ struct Changing {
 pub(crate) struct Descriptions {
     facts: HostFacts,
     instance_id: String,
+    proof: Proof,
     last: Mutex<Option<(u64, Changing)>>,
 }
 
 impl Descriptions {
-    pub(crate) fn new(facts: HostFacts, instance_id: String) -> Self {
-        Self { facts, instance_id, last: Mutex::new(None) }
+    pub(crate) fn new(facts: HostFacts, instance_id: String, proof: Proof) -> Self {
+        Self { facts, instance_id, proof, last: Mutex::new(None) }
     }
 
     /// Looks at the host again. The number rises only if something has changed.
@@ -62,7 +64,7 @@ impl Descriptions {
     /// The description.
     pub(crate) fn describe(&self, runner: &Runner, durable: Durable) -> DescribeResponse {
         let (revision, changing) = self.look(runner, durable);
-        let notes = notes(&changing);
+        let notes = notes(&changing, self.proof);
         // Read after the description was made: what was confirmed before it isn't missing from it.
         let marks = runner.admission().marks();
         let skills = runner
@@ -113,7 +115,7 @@ impl Descriptions {
 }
 
 /// Sentences for the Hosts page.
-fn notes(changing: &Changing) -> Vec<String> {
+fn notes(changing: &Changing, proof: Proof) -> Vec<String> {
     let mut notes = Vec::new();
     if !changing.systemd {
         notes.push("this host doesn't run systemd: services can't be looked at".to_owned());
@@ -125,8 +127,17 @@ fn notes(changing: &Changing) -> Vec<String> {
     if changing.frozen {
         notes.push("frozen: only safe calls run here".to_owned());
     }
-    notes.push(
-        "the manager can run only safe calls here: this edge has no way yet to check an approval".to_owned(),
-    );
+    notes.push(proof_note(proof).to_owned());
     notes
+}
+
+/// What changes here rest on, for the Hosts page and the doctor.
+pub(crate) const fn proof_note(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Manager => "changes here rest on the manager's word (approval_proof = manager)",
+        Proof::Signed => {
+            "this host asks for signed approvals, which this version can't check: the manager can run only safe calls \
+             here (approval_proof = signed)"
+        }
+    }
 }

@@ -82,6 +82,7 @@ pub async fn examine(config_path: &Path, dir: &DataDir, clock: &Arc<dyn Clock>) 
         }
     }
     let options = Options::new(config.unwrap_or_default(), config_path.to_owned(), dir.clone());
+    look_at_proof(&mut report, &options);
     if let Err(error) = crate::packs::Packs::check(&options) {
         report.add(Level::Wrong, "configuration", error.to_string());
     }
@@ -264,6 +265,11 @@ async fn look_at_manager(
             }
         },
     }
+}
+
+fn look_at_proof(report: &mut Report, options: &Options) {
+    let proof = options.config.security.approval_proof;
+    report.add(Level::Notice, "approvals", crate::describe::proof_note(proof));
 }
 
 fn look_at_host(report: &mut Report, options: &Options) {

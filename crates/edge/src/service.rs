@@ -107,6 +107,11 @@ impl Edge for Service {
             Err(refusal) if refusal.kind == RefusalKind::Duplicate => {
                 Err(Status::already_exists(refusal.reason))
             }
+            // Somebody asked for more than the evidence covers: the host's owner is to find that here.
+            Err(refusal) if refusal.kind == RefusalKind::Evidence => {
+                tracing::warn!(call.id = %call_id, skill, trace = trace_id, reason = %refusal, "call refused for want of evidence");
+                Ok(Response::new(stream::once(async move { Ok(refused(&refusal)) }).boxed()))
+            }
             Err(refusal) => {
                 tracing::info!(call.id = %call_id, skill, trace = trace_id, reason = %refusal, "call refused");
                 Ok(Response::new(stream::once(async move { Ok(refused(&refusal)) }).boxed()))
@@ -183,8 +188,13 @@ impl Edge for Service {
 
     async fn freeze(&self, request: Request<v1::FreezeRequest>) -> Answer<v1::FreezeResponse> {
         let frozen = request.get_ref().frozen;
+        let admission = self.agent.runner.admission();
+        if frozen {
+            // At once, and also where a full disk doesn't let it be kept; the manager says it again then.
+            admission.freeze(true);
+        }
         self.agent.keep(move |durable| durable.frozen = frozen).await?;
-        self.agent.runner.admission().freeze(frozen);
+        admission.freeze(frozen);
         Ok(Response::new(v1::FreezeResponse {}))
     }
 

@@ -1,19 +1,22 @@
 //! The calls that a tool makes: each is gated, has its own row, and names the tool's call as its parent.
 
-use crate::Executor;
+use crate::executor::Stops;
+use crate::{Executor, OwnTime, call_span};
 use async_trait::async_trait;
 use gate::{AdmittedCall, CallRequest};
 use model::{CallId, CallState, Scope};
 use skill::{Caller, ChildCall, ChildOutcome};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Makes calls on behalf of one tool's call.
 pub(crate) struct Children {
     executor: Executor,
     parent: CallRequest,
-    ends_at: Instant,
+    timeout: Duration,
+    /// The parent's clock, and those that are patient with it.
+    patient: Vec<OwnTime>,
     stop: CancellationToken,
     ids: Mutex<Vec<CallId>>,
 }
@@ -22,12 +25,15 @@ pub(crate) struct Children {
 const RESERVE: Duration = Duration::from_secs(2);
 
 impl Children {
-    pub(crate) fn new(executor: Executor, parent: &AdmittedCall, stop: CancellationToken) -> Self {
+    pub(crate) fn new(executor: Executor, parent: &AdmittedCall, stops: &Stops, own_time: OwnTime) -> Self {
+        let mut patient = vec![own_time];
+        patient.extend_from_slice(&stops.patient);
         Self {
             executor,
             parent: parent.request().clone(),
-            ends_at: Instant::now() + parent.timeout(),
-            stop,
+            timeout: parent.timeout(),
+            patient,
+            stop: stops.cancel.clone(),
             ids: Mutex::default(),
         }
     }
@@ -37,7 +43,8 @@ impl Children {
     }
 
     fn request(&self, child: ChildCall) -> CallRequest {
-        let left = self.ends_at.saturating_duration_since(Instant::now());
+        let passed = self.patient.first().map(OwnTime::passed).unwrap_or_default();
+        let left = self.timeout.saturating_sub(passed);
         let timeout = left.saturating_sub(RESERVE).max(left / 2);
         CallRequest {
             call_id: CallId::generate(),
@@ -58,7 +65,8 @@ impl Caller for Children {
         let request = self.request(child);
         let call_id = request.call_id;
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).push(call_id);
-        match self.executor.request(request, self.stop.child_token()).await {
+        let span = call_span(&request);
+        match self.executor.request_in(span, request, self.stop.child_token(), &self.patient).await {
             Ok(outcome) => {
                 ChildOutcome { call_id, state: outcome.state, result: outcome.result, error: outcome.error }
             }

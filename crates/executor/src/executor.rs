@@ -3,7 +3,7 @@
 use crate::packs::PackBodies;
 use crate::running::Running;
 use crate::trace::{call_span, note_end};
-use crate::{CallChange, CallOutcome};
+use crate::{CallChange, CallOutcome, OwnTime};
 use arc_swap::ArcSwap;
 use gate::{
     Admission, AdmittedCall, CallProgress, CallRequest, Gate, GateError, HostDirectory, HostDispatcher,
@@ -65,6 +65,15 @@ pub(crate) struct Stops {
     pub(crate) cancel: CancellationToken,
     /// Whoever asked went away. Ends only safe calls: others belong to the edge's journal, not to who waits.
     pub(crate) abandoned: CancellationToken,
+    /// The clocks that stand still while the call waits for a person.
+    pub(crate) patient: Vec<OwnTime>,
+}
+
+impl Stops {
+    /// Only a stop by somebody.
+    pub(crate) fn new(cancel: CancellationToken) -> Self {
+        Self { cancel, abandoned: CancellationToken::new(), patient: Vec::new() }
+    }
 }
 
 impl Executor {
@@ -84,15 +93,16 @@ impl Executor {
         let (id, tool) = (call.call_id(), call.key().to_owned());
         let span = call_span(call.request());
         let executor = self.clone();
-        let outcome =
-            detached(span, cancel, move |stops| async move { executor.run(call, stops).await }).await;
+        let work = move |stops| async move { executor.run(call, stops).await };
+        let outcome = detached(span, cancel, Vec::new(), work).await;
         match outcome {
             Some(outcome) => outcome,
             None => self.lost(id, tool).await,
         }
     }
 
-    /// Asks the gate and, if it admits, runs the call. A rejection is an outcome too.
+    /// Asks the gate and, if it admits, runs the call; if a person has to allow it first, waits for that. A rejection is
+    /// an outcome too.
     ///
     /// Cancel safety: as [`Executor::call`].
     ///
@@ -105,11 +115,11 @@ impl Executor {
         cancel: CancellationToken,
     ) -> Result<CallOutcome, GateError> {
         let span = call_span(&request);
-        self.request_in(span, request, cancel).await
+        self.request_in(span, request, cancel, &[]).await
     }
 
     /// As [`Executor::request`], in a span that the asker made with [`call_span`]: one whose parent has ended, as
-    /// the model's request has that asked for the call.
+    /// the model's request has that asked for the call. The `patient` clocks stand still while a person is waited for.
     ///
     /// Cancel safety: as [`Executor::call`].
     ///
@@ -121,13 +131,15 @@ impl Executor {
         span: Span,
         request: CallRequest,
         cancel: CancellationToken,
+        patient: &[OwnTime],
     ) -> Result<CallOutcome, GateError> {
         let (id, tool) = (request.call_id, request.key.clone());
         let executor = self.clone();
-        let outcome = detached(span, cancel, move |stops| async move {
+        let outcome = detached(span, cancel, patient.to_vec(), move |stops| async move {
             let tool = request.key.clone();
             Ok(match executor.inner.gate.admit(request).await? {
                 Admission::Admitted(call) => executor.run(*call, stops).await,
+                Admission::Waiting(waiting) => executor.wait(waiting, stops).await,
                 Admission::Rejected(rejection) => {
                     crate::run::count(&tool, rejection.state, None);
                     note_end(rejection.state);
@@ -154,7 +166,7 @@ impl Executor {
         Ok(CallOutcome::rejected(tool, rejection))
     }
 
-    /// Stops a running call by its id; false if it doesn't run. The call then ends as cancelled, unless it ended by
+    /// Stops a running or waiting call by its id; false if it does neither. The call then ends as cancelled, unless it ended by
     /// itself just before.
     pub fn cancel(&self, call: CallId) -> bool {
         self.inner.running.stop(call)
@@ -206,14 +218,19 @@ impl Executor {
 
 /// Runs `work` on a task of its own, so that it comes to its end even when this future is dropped; it is told then.
 /// `None` if the task panicked or the runtime is shutting down.
-async fn detached<W, F>(span: Span, cancel: CancellationToken, work: W) -> Option<F::Output>
+async fn detached<W, F>(
+    span: Span,
+    cancel: CancellationToken,
+    patient: Vec<OwnTime>,
+    work: W,
+) -> Option<F::Output>
 where
     W: FnOnce(Stops) -> F,
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let abandoned = CancellationToken::new();
-    let stops = Stops { cancel, abandoned: abandoned.clone() };
+    let stops = Stops { cancel, abandoned: abandoned.clone(), patient };
     let guard = abandoned.drop_guard();
     let outcome = tokio::spawn(work(stops).instrument(span)).await;
     drop(guard);

@@ -7,12 +7,15 @@
 mod children;
 mod executor;
 mod outcome;
+mod own_time;
 mod packs;
 mod run;
 mod running;
 mod trace;
+mod waiting;
 
 pub use executor::{Executor, ExecutorParts};
 pub use outcome::CallOutcome;
+pub use own_time::{OwnTime, Pause};
 pub use storage::calls::CallChange;
 pub use trace::call_span;

@@ -42,14 +42,23 @@ impl CallOutcome {
             SkillErrorKind::Refused
         };
         Self {
-            call_id: rejection.call_id,
-            tool,
-            state: rejection.state,
-            result: None,
-            result_bytes: 0,
-            error: Some(rejection.reason),
             error_kind: Some(kind),
             schema: rejection.schema,
+            ..Self::not_run(rejection.call_id, tool, rejection.state, Some(rejection.reason))
+        }
+    }
+
+    /// The outcome of a call that never ran.
+    pub(crate) fn not_run(call_id: CallId, tool: String, state: CallState, error: Option<String>) -> Self {
+        Self {
+            call_id,
+            tool,
+            state,
+            result: None,
+            result_bytes: 0,
+            error,
+            error_kind: None,
+            schema: None,
             duration: Duration::ZERO,
             sandbox: None,
             children: Vec::new(),

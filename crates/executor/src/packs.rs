@@ -1,9 +1,9 @@
 //! Packs beside the manager: the program of a skill is started for an admitted call, in the sandbox, from the copy that
 //! was made when the pack was loaded.
 
-use crate::Executor;
 use crate::executor::Stops;
 use crate::run::{answered, cut, cut_short, failed};
+use crate::{Executor, OwnTime};
 use futures::FutureExt;
 use gate::{AdmittedCall, FinishedCall, OwnPacks, PackFacts};
 use model::{Clock, Scope, Timestamp};
@@ -83,7 +83,12 @@ impl Executor {
         OwnMachine(Arc::clone(self.inner.storage.clock()))
     }
 
-    pub(crate) async fn run_pack(&self, call: &AdmittedCall, stops: &Stops) -> FinishedCall {
+    pub(crate) async fn run_pack(
+        &self,
+        call: &AdmittedCall,
+        stops: &Stops,
+        own_time: &OwnTime,
+    ) -> FinishedCall {
         let bodies = self.inner.packs.load_full();
         // What was admitted is what runs, also where it was replaced a moment ago.
         let same = |skill: &&Arc<PackSkill>| {
@@ -101,7 +106,7 @@ impl Executor {
                 failed(SkillErrorKind::Failed, format!("`{}` failed because of a defect in the manager", call.key()))
             }),
             // Dropped, the child and all that it started end.
-            cut = cut(call, stops, Duration::ZERO) => cut_short(cut, call),
+            cut = cut(call, stops, own_time, Duration::ZERO) => cut_short(cut, call),
         };
         FinishedCall { sandbox: noted.held(), ..finished }
     }

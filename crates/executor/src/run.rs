@@ -3,7 +3,7 @@
 use crate::children::Children;
 use crate::executor::{Inner, Stops};
 use crate::trace::note_end;
-use crate::{CallOutcome, Executor};
+use crate::{CallOutcome, Executor, OwnTime};
 use bytes::Bytes;
 use futures::FutureExt;
 use gate::{AdmittedCall, Dispatched, FinishedCall, Recorded};
@@ -68,6 +68,7 @@ impl Cut {
 impl Executor {
     pub(crate) async fn run(&self, call: AdmittedCall, stops: Stops) -> CallOutcome {
         let stop = stops.cancel.child_token();
+        let own_time = OwnTime::new();
         let stops = Stops { cancel: stop.clone(), ..stops };
         let _listed = self.inner.running.list(call.call_id(), stop);
         gauge!("steadyhand_calls_running").increment(1.0);
@@ -76,9 +77,11 @@ impl Executor {
         span.record("call.class", call.class().as_str());
         let started = Instant::now();
         let (mut finished, children) = match call.capability().definition().scope {
-            Scope::Manager if is_of_pack(&call) => (self.run_pack(&call, &stops).await, Vec::new()),
-            Scope::Manager => self.run_tool(&call, &stops).await,
-            Scope::Host => (run_on_host(&self.inner, &call, &stops).await, Vec::new()),
+            Scope::Manager if is_of_pack(&call) => {
+                (self.run_pack(&call, &stops, &own_time).await, Vec::new())
+            }
+            Scope::Manager => self.run_tool(&call, &stops, &own_time).await,
+            Scope::Host => (run_on_host(&self.inner, &call, &stops, &own_time).await, Vec::new()),
         };
         let duration = started.elapsed();
         gauge!("steadyhand_calls_running").decrement(1.0);
@@ -103,12 +106,17 @@ impl Executor {
         }
     }
 
-    async fn run_tool(&self, call: &AdmittedCall, stops: &Stops) -> (FinishedCall, Vec<CallId>) {
+    async fn run_tool(
+        &self,
+        call: &AdmittedCall,
+        stops: &Stops,
+        own_time: &OwnTime,
+    ) -> (FinishedCall, Vec<CallId>) {
         let Some(tool) = self.inner.tools.get(call.key()) else {
             let reason = format!("`{}` is listed but has no body in this manager", call.key());
             return (failed(SkillErrorKind::Unsupported, reason), Vec::new());
         };
-        let children = Arc::new(Children::new(self.clone(), call, stops.cancel.clone()));
+        let children = Arc::new(Children::new(self.clone(), call, stops, own_time.clone()));
         let context = ToolContext {
             caller: Arc::clone(&children) as Arc<dyn skill::Caller>,
             hosts: Arc::clone(&self.inner.hosts),
@@ -123,7 +131,7 @@ impl Executor {
                 Err(_) => failed(SkillErrorKind::Failed, format!("`{}` failed because of a defect in it", call.key())),
             },
             // The body is dropped, and with it whatever it waits for.
-            cut = cut(call, stops, Duration::ZERO) => cut_short(cut, call),
+            cut = cut(call, stops, own_time, Duration::ZERO) => cut_short(cut, call),
         };
         finished.keep_result = tool.keeps_result();
         (finished, children.ids())
@@ -181,7 +189,7 @@ fn is_of_pack(call: &AdmittedCall) -> bool {
     matches!(call.capability().source(), Source::Pack(_))
 }
 
-async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> FinishedCall {
+async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops, own_time: &OwnTime) -> FinishedCall {
     let Some(edge) = call.edge() else {
         return failed(SkillErrorKind::Invalid, "the call names no host".to_owned());
     };
@@ -191,7 +199,7 @@ async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> Finis
     let cut = tokio::select! {
         biased;
         answer = &mut dispatch => return dispatched(call, edge, answer.ok(), None),
-        cut = cut(call, stops, SLACK) => cut,
+        cut = cut(call, stops, own_time, SLACK) => cut,
     };
     told.cancel();
     // It may have ended just before it was told; then that is the truth.
@@ -202,11 +210,11 @@ async fn run_on_host(inner: &Inner, call: &AdmittedCall, stops: &Stops) -> Finis
 }
 
 /// Waits for whatever ends the call from outside.
-pub(crate) async fn cut(call: &AdmittedCall, stops: &Stops, slack: Duration) -> Cut {
+pub(crate) async fn cut(call: &AdmittedCall, stops: &Stops, own_time: &OwnTime, slack: Duration) -> Cut {
     tokio::select! {
         () = stops.cancel.cancelled() => Cut::Cancelled,
         () = stops.abandoned.cancelled(), if call.class() == Class::Safe => Cut::Abandoned,
-        () = tokio::time::sleep(call.timeout() + slack) => Cut::Deadline,
+        () = own_time.reaches(call.timeout() + slack) => Cut::Deadline,
     }
 }
 

@@ -4,7 +4,11 @@
 
 mod door {
     pub mod admission;
+    pub mod approvals;
     pub mod ends;
+    pub mod explain;
+    pub mod freeze;
+    pub mod grants;
     pub mod own_packs;
     pub mod packs;
     pub mod support;

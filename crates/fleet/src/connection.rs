@@ -2,6 +2,7 @@
 
 use crate::described::Described;
 use crate::fleet::Inner;
+use crate::freeze::{keep_told, tell_newcomer};
 use crate::hosts::Live;
 use crate::identity::{Shown, Verdict, judge, shut_reason};
 use crate::local_calls::fetch_local_calls;
@@ -166,7 +167,9 @@ async fn bring_up<'a>(inner: &'a Arc<Inner>, arrival: &Arrival) -> Result<Up<'a>
     }
     // Counted before it can be seen.
     let open = Open::new(inner, edge);
-    let generation = put_in_place(inner, arrival, Described::from(said)).await?;
+    let frozen = tell_newcomer(inner, edge, &arrival.client, said.frozen).await;
+    let said = Described { frozen, ..Described::from(said) };
+    let generation = put_in_place(inner, arrival, said).await?;
     Ok(Up { generation, watch, _open: open })
 }
 
@@ -327,7 +330,8 @@ async fn stay(inner: &Arc<Inner>, arrival: &Arrival, up: Up<'_>) {
     };
     let renewing = renew_when_due(inner, edge, &arrival.client, arrival.facts.as_ref());
     let watching = follow(inner, arrival, generation, watch);
-    let side = async { tokio::join!(resolving, renewing, watching) };
+    let telling = keep_told(inner, edge, &arrival.client, generation);
+    let side = async { tokio::join!(resolving, renewing, watching, telling) };
     let ended = tokio::select! {
         ended = arrival.handle.ended() => ended,
         // These go on for as long as the connection does; where they all end early, only its end is left to wait for.

@@ -5,6 +5,7 @@ use crate::hosts::Host;
 use crate::view::state_of;
 use gate::{HostDirectory, HostFacts};
 use model::{EdgeId, Timestamp};
+use tokio::sync::broadcast;
 
 fn facts(host: &Host, now: Timestamp) -> HostFacts {
     let record = &host.record;
@@ -35,5 +36,9 @@ impl HostDirectory for Fleet {
     fn hosts(&self) -> Vec<HostFacts> {
         let now = self.inner().now();
         self.inner().hosts.read().values().map(|host| facts(host, now)).collect()
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<EdgeId>> {
+        Some(Self::changes(self))
     }
 }

@@ -194,14 +194,14 @@ impl Fleet {
 
     /// All hosts, by id.
     pub fn hosts(&self) -> Vec<HostView> {
-        let now = self.inner.now();
-        self.inner.hosts.read().values().map(|host| HostView::of(host, now)).collect()
+        let (now, freezes) = (self.inner.now(), self.inner.parts.storage.freezes().current());
+        self.inner.hosts.read().values().map(|host| HostView::of(host, now, &freezes)).collect()
     }
 
     /// One host.
     pub fn host(&self, id: EdgeId) -> Option<HostView> {
-        let now = self.inner.now();
-        self.inner.hosts.with(id, |host| HostView::of(host, now))
+        let (now, freezes) = (self.inner.now(), self.inner.parts.storage.freezes().current());
+        self.inner.hosts.with(id, |host| HostView::of(host, now, &freezes))
     }
 
     /// The last handshakes that failed, newest last: those that can't be told to be any host's, too.
@@ -339,7 +339,7 @@ impl Inner {
     }
 
     /// The name of a host that is there.
-    fn known(&self, id: EdgeId) -> Result<String, FleetError> {
+    pub(crate) fn known(&self, id: EdgeId) -> Result<String, FleetError> {
         self.hosts.with(id, |host| host.record.name.clone()).ok_or(FleetError::NotFound(id))
     }
 

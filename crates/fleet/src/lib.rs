@@ -13,6 +13,7 @@ mod dispatch;
 mod enrollment;
 mod error;
 mod fleet;
+mod freeze;
 mod hosts;
 mod identity;
 mod journaled;

@@ -5,6 +5,7 @@ use gate::{HostState, PackFacts};
 use model::{Class, EdgeId, Timestamp};
 use serde::Serialize;
 use storage::edges::{Contestant, EdgeState, Labels};
+use storage::freezes::FreezeState;
 
 /// A host as the API shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +36,10 @@ pub struct HostView {
     pub journal: Option<bool>,
     /// Its load, while it is connected.
     pub load: Option<LoadView>,
+    /// Whether it takes no changes, as people want it.
+    pub read_only: bool,
+    /// Whether its edge refuses changes, as far as it has told.
+    pub frozen: bool,
     /// When it last connected.
     pub connected_at: Option<Timestamp>,
     /// When it was last there.
@@ -117,7 +122,7 @@ pub(crate) fn state_of(host: &Host) -> (HostState, Option<String>) {
 }
 
 impl HostView {
-    pub(crate) fn of(host: &Host, now: Timestamp) -> Self {
+    pub(crate) fn of(host: &Host, now: Timestamp, freezes: &FreezeState) -> Self {
         let record = &host.record;
         let said = host.described.as_deref();
         let live = host.live.as_ref();
@@ -141,6 +146,8 @@ impl HostView {
                 memory_percent: load.memory_percent,
                 disk_percent: load.disk_percent,
             }),
+            read_only: freezes.hosts.contains_key(&record.id),
+            frozen: said.is_some_and(|said| said.frozen),
             connected_at: live.map(|live| live.since).or(record.connected_at),
             last_seen_at: if live.is_some() { Some(now) } else { record.last_seen_at },
             created_at: record.created_at,

@@ -214,7 +214,7 @@ async fn a_manager_that_died_resolves_its_calls_when_the_edge_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mutating_skills_are_shown_but_not_admitted() {
+async fn mutating_skills_are_shown_and_wait_for_a_person() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
     let edge = manager.add_edge(registry(&Arc::default())).await;
@@ -224,8 +224,9 @@ async fn mutating_skills_are_shown_but_not_admitted() {
     );
 
     let args = json!({"pid": 2, "start_time": 1, "reason": "test"});
-    let Admission::Rejected(rejection) = manager.try_admit(edge.id, "kill_process", args).await else {
-        panic!("it was admitted")
+    let Admission::Waiting(waiting) = manager.try_admit(edge.id, "kill_process", args).await else {
+        panic!("nobody was asked")
     };
-    assert_eq!(rejection.state, CallState::Refused, "{}", rejection.reason);
+    let row = manager.storage.calls().find(waiting.call_id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.seq), (CallState::AwaitingApproval, None));
 }

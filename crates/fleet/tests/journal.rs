@@ -1,5 +1,4 @@
-//! Calls that change something, on real edges: numbered, detached, stopped, acknowledged, and never run twice. The edge
-//! takes the manager's word for approvals, which no shipped edge does.
+//! Calls that change something, approved, on real edges: numbered, detached, stopped, acknowledged, and never run twice.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
@@ -40,12 +39,12 @@ async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edge_that_takes_nobodys_word_refuses_what_the_manager_says_is_approved_and_keeps_no_trace() {
+async fn an_edge_that_asks_for_signatures_refuses_what_the_manager_says_is_approved_and_keeps_no_trace() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
     let mut edge = manager.add_edge(registry(&Arc::default())).await;
     edge.stop().await;
-    edge.options.verifier = Arc::new(admission::LocalRoot);
+    edge.options.verifier = Arc::new(admission::Approvals(admission::ApprovalProof::Signed));
     edge.start();
     manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
     let file = dir.path().join("stays");
@@ -57,7 +56,10 @@ async fn an_edge_that_takes_nobodys_word_refuses_what_the_manager_says_is_approv
 
     assert_eq!(ended.state, CallState::Refused, "{ended:?}");
     let error = ended.error.unwrap();
-    assert!(error.contains("`bash` is mutating here") && error.contains("needs an approval"), "{error}");
+    assert!(
+        error.contains("this host asks for signed approvals") && error.contains("`bash` is mutating"),
+        "{error}"
+    );
     assert!(file.exists());
     manager.wait_until_acknowledged(edge.id, call.seq().unwrap()).await;
     assert_eq!(manager.storage.edges().find(edge.id).await.unwrap().unwrap().confirmed_seq, 0);
@@ -98,7 +100,16 @@ async fn a_change_is_stopped_by_an_explicit_word() {
     assert!(row.cancel_requested_at.is_some());
     let audit = manager.storage.audit().of_call(call.call_id()).await.unwrap();
     let kinds: Vec<&str> = audit.iter().map(|entry| entry.kind.as_str()).collect();
-    assert_eq!(kinds, ["call.admitted", "call.cancel_requested", "call.finished"]);
+    assert_eq!(
+        kinds,
+        [
+            "call.awaiting_approval",
+            "approval.decided",
+            "call.admitted",
+            "call.cancel_requested",
+            "call.finished"
+        ]
+    );
     manager.verify_audit().await;
 }
 

@@ -23,46 +23,72 @@ pub struct Facts<'a> {
 pub enum Decision {
     /// It may run.
     Run,
+    /// A person has to allow it first.
+    Ask {
+        /// Why: a sentence for the person who is asked.
+        reason: String,
+        /// Which of the facts says so.
+        by: SaidBy,
+    },
     /// It may not; the reason is for the operator and the model.
     Refuse {
         /// Whether a person could allow it or nobody.
         policy: PolicyDecision,
         /// A sentence.
         reason: String,
+        /// Which of the facts says so.
+        by: SaidBy,
     },
 }
 
-const NO_APPROVALS: &str =
-    "This version can't ask for approvals yet, so the call was refused and nothing was done.";
+/// Which of the facts has the last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidBy {
+    /// The configuration.
+    Policy,
+    /// The roles of the person: this one is needed.
+    Role(Role),
+    /// The class.
+    Class,
+    /// The place that a probe would go to.
+    Look,
+}
+
+const NO_PROCEDURES: &str =
+    "This version can't check procedures yet, so the call was refused and nothing was done.";
 
 /// Decides what happens to a call: the stricter of policy and class counts. Silence means "ask a person".
 pub fn decide(facts: &Facts<'_>) -> Decision {
     let Facts { key, class, policy, roles, needs_look } = *facts;
-    let deny = |reason: String| Decision::Refuse { policy: PolicyDecision::Deny, reason };
-    let supervised = |reason: String| Decision::Refuse {
-        policy: PolicyDecision::Supervised,
-        reason: format!("{reason} {NO_APPROVALS}"),
-    };
+    let deny = |by, reason: String| Decision::Refuse { policy: PolicyDecision::Deny, reason, by };
+    let ask = |by, reason: String| Decision::Ask { reason, by };
     if policy == Policy::Deny {
-        return deny(format!("The configuration denies `{key}` ([security.tool_policy])."));
+        let reason = format!("The configuration denies `{key}` ([security.tool_policy]).");
+        return deny(SaidBy::Policy, reason);
     }
     let needed = if class == Class::Safe { Role::Viewer } else { Role::Operator };
     if !roles.include(needed) {
-        return deny(format!("Starting a {class} call such as `{key}` needs the role {needed} or admin."));
+        let reason = format!("Starting a {class} call such as `{key}` needs the role {needed} or admin.");
+        return deny(SaidBy::Role(needed), reason);
     }
     match class {
-        Class::Dangerous => supervised(format!(
-            "`{key}` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval of \
-             two people."
-        )),
+        Class::Dangerous => Decision::Refuse {
+            policy: PolicyDecision::Supervised,
+            reason: format!(
+                "`{key}` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval \
+                 of two people. {NO_PROCEDURES}"
+            ),
+            by: SaidBy::Class,
+        },
         Class::Mutating => {
-            supervised(format!("`{key}` changes something: it needs the approval of a person."))
+            ask(SaidBy::Class, format!("`{key}` changes something: it needs the approval of a person."))
         }
-        Class::Safe if policy == Policy::Supervised => supervised(format!(
-            "The configuration puts `{key}` under supervision: it needs the approval of a person."
-        )),
+        Class::Safe if policy == Policy::Supervised => ask(
+            SaidBy::Policy,
+            format!("The configuration puts `{key}` under supervision: it needs the approval of a person."),
+        ),
         Class::Safe => match needs_look {
-            Some(reason) => supervised(format!("{reason} It needs the approval of a person.")),
+            Some(reason) => ask(SaidBy::Look, format!("{reason} It needs the approval of a person.")),
             None => Decision::Run,
         },
     }
@@ -72,7 +98,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
 mod tests {
     use super::*;
 
-    /// `run`, `ask` or `deny` for each class, policy, role and outgoing probe.
+    /// `run`, `ask`, `procedure` or `deny` for each class, policy, role and outgoing probe.
     #[test]
     fn the_whole_table() {
         use Policy::{Allow, Deny, Supervised};
@@ -100,14 +126,15 @@ mod tests {
             (Class::Mutating, Supervised, &operator, None, "ask"),
             (Class::Mutating, Deny, &admin, None, "deny"),
             (Class::Dangerous, Allow, &viewer, None, "deny"),
-            (Class::Dangerous, Allow, &operator, None, "ask"),
-            (Class::Dangerous, Supervised, &admin, None, "ask"),
+            (Class::Dangerous, Allow, &operator, None, "procedure"),
+            (Class::Dangerous, Supervised, &admin, None, "procedure"),
             (Class::Dangerous, Deny, &admin, None, "deny"),
         ] {
             let decision = decide(&Facts { key: "tool", class, policy, roles, needs_look });
             let word = match &decision {
                 Decision::Run => "run",
-                Decision::Refuse { policy: PolicyDecision::Supervised, .. } => "ask",
+                Decision::Ask { .. } => "ask",
+                Decision::Refuse { policy: PolicyDecision::Supervised, .. } => "procedure",
                 Decision::Refuse { .. } => "deny",
             };
             assert_eq!(word, expected, "{class} {policy:?} {roles:?} {needs_look:?}: {decision:?}");
@@ -138,6 +165,6 @@ mod tests {
             needs_look: None,
         };
         let Decision::Refuse { reason, .. } = decide(&facts) else { unreachable!() };
-        insta::assert_snapshot!(reason, @"`reboot_host` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval of two people. This version can't ask for approvals yet, so the call was refused and nothing was done.");
+        insta::assert_snapshot!(reason, @"`reboot_host` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the approval of two people. This version can't check procedures yet, so the call was refused and nothing was done.");
     }
 }

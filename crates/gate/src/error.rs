@@ -24,6 +24,9 @@ pub enum GateError {
         #[source]
         source: StorageError,
     },
+    /// An approval or a grant could not be read or written.
+    #[error("the approvals could not be read or written")]
+    Approval(#[source] StorageError),
     /// What an earlier manager left could not be settled.
     #[error("the calls that were running could not be settled")]
     Recover(#[source] StorageError),
@@ -32,9 +35,10 @@ pub enum GateError {
 impl Classify for GateError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Record { source, .. } | Self::Finish { source, .. } | Self::Recover(source) => {
-                source.kind()
-            }
+            Self::Record { source, .. }
+            | Self::Finish { source, .. }
+            | Self::Recover(source)
+            | Self::Approval(source) => source.kind(),
         }
     }
 }

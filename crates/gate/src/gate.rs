@@ -1,23 +1,25 @@
 //! The gate itself.
 
+use crate::approvals::{Standing, binding};
 use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
 use crate::packs::PackBook;
 use crate::progress::{CallProgress, ProgressTeller};
 use crate::review::{Outcome, Review, Reviewer, lacking};
 use crate::{
-    AdmittedCall, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, ProbeRules, Recorded,
-    Recorder, Redactor, ToolPolicy,
+    AdmittedCall, ApprovalRules, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, Narrowing,
+    ProbeRules, Recorded, Recorder, Redactor, ToolPolicy, WaitingCall,
 };
 use arc_swap::ArcSwap;
-use model::{CallId, CallState, PolicyDecision, Role, Roles, Timestamp};
+use model::{ApprovalId, CallId, CallState, GrantId, PolicyDecision, Role, Roles, Timestamp};
 use serde_json::Value;
 use skill::{Capability, Catalogue, Definition};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::Storage;
+use storage::approvals::{Granted, NewApproval};
 use storage::calls::{CallFilter, NewCall, TurnLease};
+use storage::{Storage, StorageError};
 use tokio::sync::broadcast;
 use tracing::{debug, info};
 
@@ -37,21 +39,24 @@ pub struct GateParts {
     pub probes: ProbeRules,
     /// How many calls may be made.
     pub limits: CallLimits,
+    /// How approvals are given.
+    pub approvals: ApprovalRules,
 }
 
 /// Decides on calls and puts them on record. The only maker of [`AdmittedCall`].
 pub struct Gate {
-    storage: Storage,
-    catalogue: Arc<ArcSwap<Catalogue>>,
+    pub(crate) storage: Storage,
+    pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
     policy: ToolPolicy,
-    redactor: Arc<Redactor>,
-    hosts: Arc<dyn HostDirectory>,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) hosts: Arc<dyn HostDirectory>,
     probes: ProbeRules,
     limits: CallLimits,
-    limiter: Limiter,
-    recorder: Recorder,
+    pub(crate) approvals: ApprovalRules,
+    pub(crate) limiter: Limiter,
+    pub(crate) recorder: Recorder,
     packs: PackBook,
-    progress: ProgressTeller,
+    pub(crate) progress: ProgressTeller,
 }
 
 impl fmt::Debug for Gate {
@@ -68,6 +73,8 @@ impl fmt::Debug for Gate {
 pub enum Admission {
     /// The call may run, and its `running` row is durable.
     Admitted(Box<AdmittedCall>),
+    /// A person has to allow it first. Its row and the question are durable.
+    Waiting(WaitingCall),
     /// It may not, and the row says why.
     Rejected(Rejection),
 }
@@ -91,7 +98,7 @@ const REMEMBERED: u32 = 50_000;
 impl Gate {
     /// Joins the parts.
     pub fn new(parts: GateParts) -> Self {
-        let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits } = parts;
+        let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits, approvals } = parts;
         let recorder = Recorder::new(storage.clone(), Arc::clone(&redactor));
         let limiter = Limiter::new(limits);
         let packs = PackBook::new(storage.clone(), Arc::clone(&catalogue));
@@ -105,6 +112,7 @@ impl Gate {
             hosts,
             probes,
             limits,
+            approvals,
             limiter,
             recorder,
             progress,
@@ -112,7 +120,7 @@ impl Gate {
     }
 
     /// Decides on a request and puts the answer on record. When this returns, the row and its audit entry are
-    /// durable; when it fails, nothing may run.
+    /// durable; when it fails, nothing may run. What needs a person's approval runs by a grant that covers it, or waits.
     ///
     /// Cancel safety: a dropped future may leave a `running` row behind that nobody ends before the next start; the
     /// executor therefore admits on a task of its own.
@@ -121,7 +129,7 @@ impl Gate {
     ///
     /// Fails if the answer can't be put on record, the id was used before, or the turn has another worker.
     pub async fn admit(&self, request: CallRequest) -> Result<Admission, GateError> {
-        self.decide_on(request, None, None).await
+        self.decide_on(request, None).await
     }
 
     /// Puts a call on record that its asker won't have made, for this reason: as `refused`, whatever else could be
@@ -132,36 +140,27 @@ impl Gate {
     /// Fails if it can't be put on record, the id was used before, or the turn has another worker.
     pub async fn refuse(&self, request: CallRequest, reason: String) -> Result<Rejection, GateError> {
         let call_id = request.call_id;
-        Ok(match self.decide_on(request, Some(reason.clone()), None).await? {
+        Ok(match self.decide_on(request, Some(reason.clone())).await? {
             Admission::Rejected(rejection) => rejection,
             // Never: a given reason refuses.
-            Admission::Admitted(_) => Rejection { call_id, state: CallState::Refused, reason, schema: None },
+            Admission::Admitted(_) | Admission::Waiting(_) => {
+                Rejection { call_id, state: CallState::Refused, reason, schema: None }
+            }
         })
     }
 
-    /// As [`Gate::admit`], as if a person had approved whatever needs an approval. For tests of what comes after the
-    /// gate; no shipped program is built with it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gate::admit`].
-    #[cfg(feature = "testing")]
-    pub async fn admit_as_approved(
-        &self,
-        request: CallRequest,
-        approval: &str,
-    ) -> Result<Admission, GateError> {
-        self.decide_on(request, None, Some(approval.to_owned())).await
+    /// Takes secrets out of a text that a person gave.
+    pub fn redact(&self, text: &str) -> String {
+        self.redactor.redact(text).into_owned()
     }
 
-    /// Decides; `refusal` is a reason that is there before anything is looked at, `approval` what a person decided.
-    async fn decide_on(
-        &self,
-        mut request: CallRequest,
-        refusal: Option<String>,
-        approval: Option<String>,
-    ) -> Result<Admission, GateError> {
-        let call = request.call_id;
+    /// Which limit a call would reach now, in a sentence.
+    pub(crate) fn limit_reached(&self, request: &CallRequest) -> Option<String> {
+        self.limiter.look(self.storage.now(), request.caller.person(), &request.key)
+    }
+
+    /// Looks at a request as it is now; normalises its arguments.
+    pub(crate) fn review(&self, request: &mut CallRequest) -> Review {
         let catalogue = self.catalogue.load_full();
         let own_packs = self.packs.own();
         let reviewer = Reviewer {
@@ -170,48 +169,52 @@ impl Gate {
             hosts: self.hosts.as_ref(),
             probes: &self.probes,
             own_packs: &own_packs,
+            freezes: &self.storage.freezes().current(),
         };
-        let Review { class, definition_hash, edge_name, outcome } = reviewer.review(&mut request);
-        let outcome = match (refusal, outcome, &approval) {
-            (Some(reason), _, _) => Outcome::Refuse { policy: PolicyDecision::Deny, reason },
-            (None, Outcome::Refuse { policy: PolicyDecision::Supervised, reason }, Some(_)) => catalogue
-                .get(request.scope, &request.key)
-                .map_or(Outcome::Refuse { policy: PolicyDecision::Supervised, reason }, |known| {
-                    Outcome::Run(Arc::clone(known))
-                }),
-            (None, outcome, _) => outcome,
-        };
-        let now = self.storage.now();
-        let timeout = request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout);
+        reviewer.review(request)
+    }
+
+    /// Decides; `refusal` is a reason that is there before anything is looked at.
+    async fn decide_on(
+        &self,
+        mut request: CallRequest,
+        refusal: Option<String>,
+    ) -> Result<Admission, GateError> {
+        let mut review = self.review(&mut request);
+        if let Some(reason) = refusal {
+            review.outcome = Outcome::Refuse { policy: PolicyDecision::Deny, reason };
+        }
+        if let Outcome::Ask(capability, why) = &review.outcome {
+            let (capability, why) = (Arc::clone(capability), why.clone());
+            match self.by_grant(&mut review, &request, &capability).await? {
+                ByGrant::Admitted(seq, grant, permit) => {
+                    let timeout = self.timeout_of(&request);
+                    let deadline = self.storage.now() + timeout;
+                    let admitted = AdmittedCall::new(
+                        request,
+                        capability,
+                        review.class,
+                        deadline,
+                        timeout,
+                        permit,
+                        self.progress.clone(),
+                    );
+                    let admitted = admitted.with_approval(seq, Some(grant.to_string()));
+                    return Ok(Admission::Admitted(Box::new(admitted)));
+                }
+                ByGrant::Ask(note) => return self.ask(review, request, &capability, why, note).await,
+                // The review has the reason.
+                ByGrant::Refused => {}
+            }
+        }
+        let (call, class, now) = (request.call_id, review.class, self.storage.now());
+        let timeout = self.timeout_of(&request);
         let deadline = now + timeout;
+        let outcome = std::mem::replace(&mut review.outcome, nothing());
         let (outcome, permit) = self.within_limits(outcome, &request, now);
         let verdict = Verdict::of(&outcome, &self.redactor);
-
-        let row = NewCall {
-            id: call,
-            session: request.session,
-            turn: request.turn.map(|turn| turn.id),
-            parent: request.parent,
-            tool: self.redactor.redact(&request.key).chars().take(200).collect(),
-            class,
-            scope: request.scope,
-            args_redacted: self.redactor.redact_value(&request.args),
-            args_exact: request.args.clone(),
-            definition_hash,
-            state: verdict.state,
-            error: verdict.reason.clone(),
-            edge: request.edge,
-            edge_name,
-            caller: request.caller.user,
-            caller_role: request.caller.role_word().to_owned(),
-            on_behalf_of: request.caller.on_behalf_of,
-            token: request.caller.token.clone(),
-            origin: request.origin,
-            policy: verdict.policy,
-            deadline: (verdict.state == CallState::Running).then_some(deadline),
-        };
-        let lease = request.turn.map(|turn| TurnLease { turn: turn.id, epoch: turn.epoch });
-        let created = self.storage.calls().create(row, lease).await;
+        let row = self.row_of(&request, &review, &verdict, deadline);
+        let created = self.storage.calls().create(row, lease_of(&request)).await;
         let seq = created.map_err(|source| GateError::Record { call, source })?;
 
         match (outcome, permit) {
@@ -225,7 +228,7 @@ impl Gate {
                     permit,
                     self.progress.clone(),
                 );
-                Ok(Admission::Admitted(Box::new(admitted.with_approval(seq, approval))))
+                Ok(Admission::Admitted(Box::new(admitted.with_approval(seq, None))))
             }
             (outcome, _) => {
                 let schema = if let Outcome::Invalid { schema, .. } = outcome { schema } else { None };
@@ -234,6 +237,150 @@ impl Gate {
                 Ok(Admission::Rejected(Rejection { call_id: call, state: verdict.state, reason, schema }))
             }
         }
+    }
+
+    /// Lets a call run by a grant that covers it. What stands in the way is put into the review.
+    async fn by_grant(
+        &self,
+        review: &mut Review,
+        request: &CallRequest,
+        capability: &Arc<Capability>,
+    ) -> Result<ByGrant, GateError> {
+        let call = request.call_id;
+        let record = |source| GateError::Record { call, source };
+        let host = request.edge.and_then(|edge| self.hosts.host(edge));
+        let found = self.standing(request, review.class, &review.definition_hash, host.as_ref()).await;
+        let Standing { usable, note } = found.map_err(record)?;
+        let refuse = |review: &mut Review, reason| {
+            review.outcome = Outcome::Refuse { policy: PolicyDecision::Deny, reason };
+            Ok(ByGrant::Refused)
+        };
+        if usable.is_empty() {
+            return match self.too_many_wait(request).await.map_err(record)? {
+                Some(reason) => refuse(review, reason),
+                None => Ok(ByGrant::Ask(note)),
+            };
+        }
+        if let Err(reason) = self.may_change_anything(request, review.class) {
+            return refuse(review, reason);
+        }
+        let now = self.storage.now();
+        let permit = match self.limiter.take(now, request.caller.person(), &request.key) {
+            Ok(permit) => permit,
+            Err(reason) => return refuse(review, reason),
+        };
+        let outcome = Outcome::Run(Arc::clone(capability));
+        let verdict = Verdict { policy: PolicyDecision::Supervised, ..Verdict::of(&outcome, &self.redactor) };
+        let row = self.row_of(request, review, &verdict, now + self.timeout_of(request));
+        for grant in usable {
+            let created = self.storage.calls().create_granted(row.clone(), grant, lease_of(request)).await;
+            if let Granted::Started(seq) = created.map_err(record)? {
+                return Ok(ByGrant::Admitted(seq, grant, permit));
+            }
+        }
+        Ok(ByGrant::Ask(None))
+    }
+
+    /// Puts a call on record that waits for a person.
+    async fn ask(
+        &self,
+        review: Review,
+        request: CallRequest,
+        capability: &Capability,
+        why: String,
+        grant_note: Option<String>,
+    ) -> Result<Admission, GateError> {
+        let call = request.call_id;
+        let verdict =
+            Verdict { state: CallState::AwaitingApproval, policy: PolicyDecision::Supervised, reason: None };
+        let now = self.storage.now();
+        let row = self.row_of(&request, &review, &verdict, now);
+        let has_hidden = row.args_redacted != request.args;
+        let mut reasons = review.class_reasons.clone();
+        for reason in &mut reasons {
+            reason.text = self.redactor.redact(&reason.text).into_owned();
+            if has_hidden {
+                // The places are those of the exact text, which isn't shown.
+                (reason.start, reason.end) = (None, None);
+            }
+        }
+        let host = request.edge.and_then(|edge| self.hosts.host(edge));
+        let approval = NewApproval {
+            id: ApprovalId::generate(),
+            tool_label: capability.definition().name.clone(),
+            why: self.redactor.redact(&why).into_owned(),
+            grant_note,
+            reasons,
+            has_hidden,
+            edge_labels: host.map(|host| host.labels),
+            binding: binding(&request, &review.definition_hash),
+            timeout: self.timeout_of(&request),
+            narrowed_to: match &request.narrowing {
+                Narrowing::All => None,
+                Narrowing::Only(keys) => Some(keys.clone()),
+            },
+            decide_within: self.approvals.decide_by(review.class),
+        };
+        let waiting = WaitingCall {
+            call_id: call,
+            approval_id: approval.id,
+            tool: request.key.clone(),
+            is_child: request.parent.is_some(),
+        };
+        let created = self.storage.calls().create_waiting(row, approval, lease_of(&request)).await;
+        created.map_err(|source| GateError::Record { call, source })?;
+        info!(call.id = %call, approval.id = %waiting.approval_id, tool = %request.key, "a call waits for a person");
+        Ok(Admission::Waiting(waiting))
+    }
+
+    fn timeout_of(&self, request: &CallRequest) -> Duration {
+        request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout)
+    }
+
+    /// What is written down of a request.
+    fn row_of(
+        &self,
+        request: &CallRequest,
+        review: &Review,
+        verdict: &Verdict,
+        deadline: Timestamp,
+    ) -> NewCall {
+        NewCall {
+            id: request.call_id,
+            session: request.session,
+            turn: request.turn.map(|turn| turn.id),
+            parent: request.parent,
+            tool: self.redactor.redact(&request.key).chars().take(200).collect(),
+            class: review.class,
+            scope: request.scope,
+            args_redacted: self.redactor.redact_value(&request.args),
+            args_exact: request.args.clone(),
+            definition_hash: review.definition_hash.clone(),
+            state: verdict.state,
+            error: verdict.reason.clone(),
+            edge: request.edge,
+            edge_name: review.edge_name.clone(),
+            caller: request.caller.user,
+            caller_role: request.caller.role_word().to_owned(),
+            on_behalf_of: request.caller.on_behalf_of,
+            token: request.caller.token.clone(),
+            origin: request.origin,
+            policy: verdict.policy,
+            deadline: (verdict.state == CallState::Running).then_some(deadline),
+            approval: None,
+        }
+    }
+
+    /// Why no more calls of the person may wait for a decision; `None` if they may.
+    pub(crate) async fn too_many_wait(&self, request: &CallRequest) -> Result<Option<String>, StorageError> {
+        let most = self.limits.per_person_at_once;
+        if most == 0 {
+            return Ok(None);
+        }
+        let waiting = self.storage.approvals().pending_of(request.caller.person()).await?;
+        Ok((waiting >= u64::from(most)).then(|| {
+            format!("At most {most} calls of one person may wait for a decision; decide on some first.")
+        }))
     }
 
     /// Takes a place for a call that may run, or turns it into a refusal that names the limit.
@@ -273,7 +420,7 @@ impl Gate {
             needs_look: None,
         };
         match decide(&facts) {
-            Decision::Run => lacking(capability),
+            Decision::Run | Decision::Ask { .. } => lacking(capability),
             Decision::Refuse { reason, .. } => Some(reason),
         }
     }
@@ -316,6 +463,25 @@ impl Gate {
     }
 }
 
+/// What came of a look for grants.
+enum ByGrant {
+    /// One covers the call, and its `running` row is durable: its number on its host, and the grant.
+    Admitted(Option<u64>, GrantId, Permit),
+    /// None is used; why, if one would cover it.
+    Ask(Option<String>),
+    /// One covers it, and something else stands in the way.
+    Refused,
+}
+
+/// What stands in a review whose outcome was taken out.
+const fn nothing() -> Outcome {
+    Outcome::Refuse { policy: PolicyDecision::Deny, reason: String::new() }
+}
+
+fn lease_of(request: &CallRequest) -> Option<TurnLease> {
+    request.turn.map(|turn| TurnLease { turn: turn.id, epoch: turn.epoch })
+}
+
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// What is written down of an outcome.
@@ -331,6 +497,9 @@ impl Verdict {
         match outcome {
             Outcome::Run(_) => {
                 Self { state: CallState::Running, policy: PolicyDecision::Allow, reason: None }
+            }
+            Outcome::Ask(..) => {
+                Self { state: CallState::AwaitingApproval, policy: PolicyDecision::Supervised, reason: None }
             }
             // Arguments are checked before policy is asked; nothing was allowed.
             Outcome::Invalid { reason, .. } => {

@@ -7,6 +7,7 @@ use model::{CallState, Class, EdgeId, Timestamp};
 use serde::Serialize;
 use skill::SkillErrorKind;
 use std::collections::BTreeMap;
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 /// How a host stands.
@@ -85,6 +86,11 @@ pub trait HostDirectory: Send + Sync {
 
     /// All hosts, by id.
     fn hosts(&self) -> Vec<HostFacts>;
+
+    /// Hosts that have changed, from this moment on, for whoever waits for one; `None` where nothing ever changes.
+    fn changes(&self) -> Option<broadcast::Receiver<EdgeId>> {
+        None
+    }
 
     /// Names and addresses of the inventory, to which a probe may always go.
     fn named_places(&self) -> Vec<String> {

@@ -5,8 +5,10 @@
 //! the fleet implements [`HostDirectory`] and [`HostDispatcher`].
 
 mod admitted;
+pub mod approvals;
 mod decide;
 mod error;
+mod explain;
 mod gate;
 mod groups;
 mod hosts;
@@ -15,14 +17,19 @@ pub mod packs;
 mod places;
 mod policy;
 mod progress;
+mod reasons;
 mod record;
 pub mod redact;
 mod request;
 mod review;
+mod rule;
+mod start;
 
 pub use admitted::AdmittedCall;
-pub use decide::{Decision, Facts, decide};
+pub use approvals::{ApprovalRules, Decider, Ruled, Ruling, WaitingCall};
+pub use decide::{Decision, Facts, SaidBy, decide};
 pub use error::GateError;
+pub use explain::{Explanation, Fate};
 pub use gate::{Admission, Gate, GateParts, Rejection};
 pub use groups::{GROUPS, groups_of};
 pub use hosts::{Dispatched, HostDirectory, HostDispatcher, HostFacts, HostState, SkillFacts};
@@ -34,3 +41,5 @@ pub use progress::CallProgress;
 pub use record::{FinishedCall, LocalCall, Recorded, Recorder};
 pub use redact::{PatternError, RedactedStream, Redactor};
 pub use request::{CallRequest, EdgeIdProblem, Narrowing, Principal, Taint, TurnRef, take_edge_id};
+pub use rule::{PolicyPlace, PolicyRule, Rule};
+pub use start::Start;

@@ -133,47 +133,63 @@ impl Limiter {
 
     /// Takes a place, or says in a sentence which limit is reached.
     pub(crate) fn take(&self, now: Timestamp, person: UserId, tool: &str) -> Result<Permit, String> {
-        let limits = &self.limits;
         let minute = now.timestamp().div_euclid(60);
         let mut counts = lock(&self.counts);
-        forget_idle(&mut counts.people, minute);
-        forget_idle(&mut counts.tools, minute);
+        if let Some(reason) = self.reached(&mut counts, minute, person, tool) {
+            return Err(reason);
+        }
         let Counts { people, tools } = &mut *counts;
         let of_person = people.entry(person).or_default();
         let of_tool = tools.entry(tool.to_owned()).or_default();
         of_person.turn_to(minute);
         of_tool.turn_to(minute);
-        for (count, limit, text) in [
-            (
-                of_person.at_once,
-                limits.per_person_at_once,
-                "calls of one person may run at once; wait for one to end",
-            ),
-            (
-                of_tool.at_once,
-                limits.per_tool_at_once,
-                "calls of this tool may run at once; wait for one to end",
-            ),
-            (
-                of_person.total(),
-                limits.per_person_hour,
-                "calls of one person are allowed per hour; try again later",
-            ),
-            (
-                of_tool.total(),
-                limits.per_tool_hour,
-                "calls of this tool are allowed per hour; try again later",
-            ),
-        ] {
-            if limit > 0 && count >= limit {
-                return Err(format!("At most {limit} {text}."));
-            }
-        }
         of_person.counts[slot(minute)] += 1;
         of_person.at_once += 1;
         of_tool.counts[slot(minute)] += 1;
         of_tool.at_once += 1;
         Ok(Permit { counts: Arc::clone(&self.counts), person, tool: tool.to_owned() })
+    }
+
+    /// Says in a sentence which limit a call would reach now; `None` if it would get a place. Takes none.
+    pub(crate) fn look(&self, now: Timestamp, person: UserId, tool: &str) -> Option<String> {
+        let minute = now.timestamp().div_euclid(60);
+        self.reached(&mut lock(&self.counts), minute, person, tool)
+    }
+
+    fn reached(&self, counts: &mut Counts, minute: i64, person: UserId, tool: &str) -> Option<String> {
+        let limits = &self.limits;
+        forget_idle(&mut counts.people, minute);
+        forget_idle(&mut counts.tools, minute);
+        let of = |hour: Option<&mut Hour>| {
+            hour.map_or((0, 0), |hour| {
+                hour.turn_to(minute);
+                (hour.at_once, hour.total())
+            })
+        };
+        let (person_at_once, person_hour) = of(counts.people.get_mut(&person));
+        let (tool_at_once, tool_hour) = of(counts.tools.get_mut(tool));
+        let reached = [
+            (
+                person_at_once,
+                limits.per_person_at_once,
+                "calls of one person may run at once; wait for one to end",
+            ),
+            (
+                tool_at_once,
+                limits.per_tool_at_once,
+                "calls of this tool may run at once; wait for one to end",
+            ),
+            (
+                person_hour,
+                limits.per_person_hour,
+                "calls of one person are allowed per hour; try again later",
+            ),
+            (tool_hour, limits.per_tool_hour, "calls of this tool are allowed per hour; try again later"),
+        ];
+        reached
+            .into_iter()
+            .find(|(count, limit, _)| *limit > 0 && count >= limit)
+            .map(|(_, limit, text)| format!("At most {limit} {text}."))
     }
 }
 
@@ -227,7 +243,9 @@ mod tests {
         let limiter = limiter(0, 1);
         let first = limiter.take(at(0), ANN, "t").unwrap();
         assert!(limiter.take(at(0), ANN, "t").unwrap_err().contains("at once"));
+        assert!(limiter.look(at(0), ANN, "t").unwrap().contains("at once"));
         drop(first);
+        assert_eq!(limiter.look(at(0), ANN, "t"), None, "looking takes no place");
         limiter.take(at(0), ANN, "t").unwrap();
     }
 

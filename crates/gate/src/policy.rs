@@ -1,6 +1,7 @@
 //! `[security.tool_policy]`: what the configuration says about tools.
 
 use crate::groups::{GROUPS, groups_of};
+use crate::rule::{PolicyPlace, PolicyRule};
 use model::Scope;
 use serde::Deserialize;
 use skill::{Definition, Source};
@@ -16,6 +17,17 @@ pub enum Policy {
     Supervised,
     /// Nobody may call it.
     Deny,
+}
+
+impl Policy {
+    /// The word used in the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Supervised => "supervised",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 /// The section as it is written.
@@ -94,19 +106,24 @@ impl ToolPolicy {
 
     /// What holds for a tool: its own word, else the strictest of its groups, else the default.
     pub fn of(&self, scope: Scope, key: &str, source: &Source) -> Policy {
-        let own = match source {
-            Source::Builtin => self.tools.get(key),
-            Source::Pack(pack) => self.tools.get(&format!("{pack}/{key}")),
+        self.rule_of(scope, key, source).policy
+    }
+
+    /// What holds for a tool, and which word says so.
+    pub fn rule_of(&self, scope: Scope, key: &str, source: &Source) -> PolicyRule {
+        let name = match source {
+            Source::Builtin => key.to_owned(),
+            Source::Pack(pack) => format!("{pack}/{key}"),
         };
-        if let Some(policy) = own {
-            return *policy;
+        if let Some(policy) = self.tools.get(&name) {
+            return PolicyRule { policy: *policy, place: PolicyPlace::Tool(name) };
         }
-        groups_of(scope, key)
-            .into_iter()
-            .filter_map(|group| self.groups.get(group))
-            .max()
-            .copied()
-            .unwrap_or(self.default)
+        let groups = groups_of(scope, key).into_iter();
+        let named = groups.filter_map(|group| self.groups.get(group).map(|policy| (*policy, group)));
+        match named.max() {
+            Some((policy, group)) => PolicyRule { policy, place: PolicyPlace::Group(group.to_owned()) },
+            None => PolicyRule { policy: self.default, place: PolicyPlace::Default },
+        }
     }
 }
 
@@ -189,6 +206,23 @@ mod tests {
             "a batch is in its skill's groups"
         );
         assert_eq!(policy.of(Scope::Manager, "read_result", &Source::Builtin), Policy::Deny);
+    }
+
+    #[test]
+    fn the_word_that_counts_is_told_as_it_is_written() {
+        let raw = raw(Some("deny"), &[("host", "allow"), ("files", "supervised")], &[("tail_file", "allow")]);
+        let policy = ToolPolicy::parse(&raw, KNOWN.iter().copied()).unwrap();
+        for (key, told) in [
+            ("tail_file", "security.tool_policy.tools.tail_file = allow"),
+            ("read_file", "security.tool_policy.groups.files = supervised"),
+            ("probe_tcp", "security.tool_policy.groups.host = allow"),
+        ] {
+            assert_eq!(policy.rule_of(Scope::Host, key, &Source::Builtin).to_string(), told);
+        }
+        assert_eq!(
+            policy.rule_of(Scope::Manager, "read_result", &Source::Builtin).to_string(),
+            "security.tool_policy.default = deny"
+        );
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl Recorder {
             origin: Origin::Local,
             policy: PolicyDecision::Allow,
             deadline: None,
+            approval: None,
         };
         let (end, _) = self.end_of(call.finished).await;
         let local = LocalEnd { started_at: call.started_at, end };

@@ -1,18 +1,23 @@
 //! Looks at one request and says what is to become of it. Reads the inventory and the configuration; writes nothing.
 
-use crate::decide::{Decision, Facts, decide};
+use crate::decide::{Decision, Facts, SaidBy, decide};
 use crate::places::{self, Verdict};
+use crate::reasons::class_reasons;
+use crate::rule::{PolicyPlace, Rule};
 use crate::{CallRequest, HostDirectory, HostFacts, HostState, OwnPacks, ProbeRules, Redactor, ToolPolicy};
-use model::{Class, PolicyDecision, Scope};
+use model::{Class, ClassReason, EdgeId, PolicyDecision, Scope};
 use serde_json::{Map, Value};
 use skill::{Capability, Catalogue, Definition, Source};
 use std::sync::Arc;
+use storage::freezes::{Freeze, FreezeState};
 
 /// What is to become of a request.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It may run.
     Run(Arc<Capability>),
+    /// A person has to allow it first, for this reason.
+    Ask(Arc<Capability>, String),
     /// Its arguments are wrong.
     Invalid { reason: String, schema: Option<Value> },
     /// It may not run.
@@ -23,9 +28,20 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) struct Review {
     pub(crate) class: Class,
+    /// Why it has that class; empty if it was not classed.
+    pub(crate) class_reasons: Vec<ClassReason>,
     pub(crate) definition_hash: String,
     pub(crate) edge_name: Option<String>,
     pub(crate) outcome: Outcome,
+    /// Which rule has the last word.
+    pub(crate) rule: Rule,
+}
+
+/// What stands in the way of a call, and which rule says so.
+type Stopped = Box<(Outcome, Rule)>;
+
+fn stopped(outcome: Outcome, rule: Rule) -> Stopped {
+    Box::new((outcome, rule))
 }
 
 pub(crate) struct Reviewer<'a> {
@@ -34,6 +50,7 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) hosts: &'a dyn HostDirectory,
     pub(crate) probes: &'a ProbeRules,
     pub(crate) own_packs: &'a OwnPacks,
+    pub(crate) freezes: &'a FreezeState,
 }
 
 impl Reviewer<'_> {
@@ -56,51 +73,62 @@ impl Reviewer<'_> {
             return Review {
                 // Nothing is known of it and nothing runs, so nothing about it is safe or dangerous.
                 class: Class::Safe,
+                class_reasons: Vec::new(),
                 definition_hash: String::new(),
                 edge_name: host.map(|host| host.name),
                 outcome: deny(self.unknown_tool(request, has_it)),
+                rule: Rule::Catalogue,
             };
         };
         // Only valid arguments are classed: `classify` may rely on the schema.
-        let (class, outcome) = match self.check_arguments(&capability, request) {
-            Err(invalid) => (capability.definition().class, Err(invalid)),
+        let (class, classed, looked) = match self.check_arguments(&capability, request) {
+            Err(invalid) => (capability.definition().class, false, Err(stopped(invalid, Rule::Arguments))),
             Ok(()) => match class_of(&capability, request, host.as_ref()) {
-                Some(class) => (class, self.outcome(&capability, class, request, host.as_ref())),
+                Some(class) => (class, true, self.outcome(&capability, class, request, host.as_ref())),
                 // Nothing is known of what it would do, so it counts as the worst.
-                None => (
-                    Class::Dangerous,
-                    Err(deny(format!(
+                None => {
+                    let reason = format!(
                         "The call could not be classed, because of a defect in how `{}` classes its arguments. \
                          Nothing was run.",
                         request.key
-                    ))),
-                ),
+                    );
+                    (Class::Dangerous, true, Err(stopped(deny(reason), Rule::Class(Class::Dangerous))))
+                }
             },
         };
-        Review {
-            class,
-            definition_hash: capability.hash().to_owned(),
-            edge_name: host.map(|host| host.name),
-            outcome: outcome.err().unwrap_or(Outcome::Run(capability)),
-        }
+        let described = host.as_ref().and_then(|host| {
+            let facts = host.skills.as_ref()?.get(&request.key).filter(|_| request.scope == Scope::Host)?;
+            Some((host.name.as_str(), facts.class))
+        });
+        let class_reasons =
+            if classed { class_reasons(&capability, &request.args, described) } else { Vec::new() };
+        let definition_hash = capability.hash().to_owned();
+        let (outcome, rule) = match looked {
+            Ok((None, rule)) => (Outcome::Run(capability), rule),
+            Ok((Some(why), rule)) => (Outcome::Ask(capability, why), rule),
+            Err(stopped) => *stopped,
+        };
+        Review { class, class_reasons, definition_hash, edge_name: host.map(|host| host.name), outcome, rule }
     }
 
+    /// Why a person has to allow it, `None` if it may run; and which rule says so.
     fn outcome(
         &self,
         capability: &Capability,
         class: Class,
         request: &CallRequest,
         host: Option<&HostFacts>,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(Option<String>, Rule), Stopped> {
         let key = &request.key;
         if !request.narrowing.contains(key) {
-            return Err(deny(format!("`{key}` is switched off for this chat.")));
+            let reason = format!("`{key}` is switched off for this chat.");
+            return Err(stopped(deny(reason), Rule::Narrowing));
         }
         match request.scope {
             Scope::Host => check_host(capability, request, host)?,
             Scope::Manager => {
                 if let Some(reason) = lacking(capability) {
-                    return Err(deny(reason));
+                    return Err(stopped(deny(reason), Rule::Prerequisites));
                 }
             }
         }
@@ -110,15 +138,33 @@ impl Reviewer<'_> {
             named
         });
         let needs_look = match &place {
-            Verdict::Refuse(reason) => return Err(deny(reason.clone())),
+            Verdict::Refuse(reason) => return Err(stopped(deny(reason.clone()), Rule::Probes)),
             // What a person asks for directly, the person has named.
             Verdict::NeedsLook(reason) if request.caller.by_model => Some(reason.as_str()),
             Verdict::NeedsLook(_) | Verdict::Fine => None,
         };
-        let policy = self.policy.of(request.scope, key, capability.source());
-        match decide(&Facts { key, class, policy, roles: &request.caller.roles, needs_look }) {
-            Decision::Run => Ok(()),
-            Decision::Refuse { policy, reason } => Err(Outcome::Refuse { policy, reason }),
+        let said = self.policy.rule_of(request.scope, key, capability.source());
+        let policy = said.policy;
+        let decision = decide(&Facts { key, class, policy, roles: &request.caller.roles, needs_look });
+        // What nobody may do at all is told as that, frozen or not.
+        let is_denied = matches!(&decision, Decision::Refuse { policy: PolicyDecision::Deny, .. });
+        if !is_denied && let Some((reason, rule)) = frozen(self.freezes, class, request.edge, host) {
+            return Err(stopped(deny(reason), rule));
+        }
+        let rule_of = |by, said| match by {
+            SaidBy::Policy => Rule::Policy(said),
+            SaidBy::Role(role) => Rule::Role(role),
+            SaidBy::Class => Rule::Class(class),
+            SaidBy::Look => Rule::UntrustedText,
+        };
+        match decision {
+            // A word about this tool counts as what lets it run; silence leaves that to the class.
+            Decision::Run if said.place != PolicyPlace::Default => Ok((None, Rule::Policy(said))),
+            Decision::Run => Ok((None, Rule::Class(class))),
+            Decision::Ask { reason, by } => Ok((Some(reason), rule_of(by, said))),
+            Decision::Refuse { policy, reason, by } => {
+                Err(stopped(Outcome::Refuse { policy, reason }, rule_of(by, said)))
+            }
         }
     }
 
@@ -192,6 +238,36 @@ impl Reviewer<'_> {
     }
 }
 
+/// Whether changes are stopped everywhere or on the host of a call: why, and which rule says so. Safe calls go on.
+pub(crate) fn frozen(
+    freezes: &FreezeState,
+    class: Class,
+    edge: Option<EdgeId>,
+    host: Option<&HostFacts>,
+) -> Option<(String, Rule)> {
+    if class == Class::Safe {
+        return None;
+    }
+    if let Some(freeze) = &freezes.everywhere {
+        let reason = format!("Changes are frozen {}. Only safe calls run.", of_freeze(freeze));
+        return Some((reason, Rule::Freeze));
+    }
+    let freeze = freezes.hosts.get(&edge?)?;
+    let name = host.map(|host| format!("`{}` (edge {})", host.name, host.id)).unwrap_or_default();
+    let reason = format!("Host {name} is read-only {}. Only safe calls run there.", of_freeze(freeze));
+    Some((reason, Rule::ReadOnly))
+}
+
+/// Since when, by whom and why.
+fn of_freeze(freeze: &Freeze) -> String {
+    let since = freeze.since.format("%Y-%m-%d %H:%M:%S UTC");
+    let by = freeze.by_name.clone().unwrap_or_else(|| format!("user {}", freeze.by));
+    match &freeze.reason {
+        Some(reason) => format!("since {since} by {by}: {}", reason.trim_end_matches('.')),
+        None => format!("since {since} by {by}"),
+    }
+}
+
 /// Why a capability of the manager can't run on its machine.
 pub(crate) fn lacking(capability: &Capability) -> Option<String> {
     let Definition { key, .. } = capability.definition();
@@ -209,7 +285,8 @@ fn check_host(
     capability: &Capability,
     request: &CallRequest,
     host: Option<&HostFacts>,
-) -> Result<(), Outcome> {
+) -> Result<(), Stopped> {
+    let deny = |reason: String| stopped(deny(reason), Rule::Host);
     let definition = capability.definition();
     let Some(host) = host else {
         let id = request.edge.map(|edge| edge.to_string()).unwrap_or_default();
@@ -247,18 +324,20 @@ fn check_host(
     if let Source::Pack(pack) = capability.source()
         && facts.definition_hash != capability.hash()
     {
-        return Err(deny(format!(
+        let reason = format!(
             "`{}` on host {name} is not what an admin accepted: the pack `{pack}` is new or has changed there. An admin \
              can accept it on the Skills page.",
             definition.key
-        )));
+        );
+        return Err(stopped(self::deny(reason), Rule::Catalogue));
     }
     if !facts.unmet.is_empty() {
-        return Err(deny(format!(
+        let reason = format!(
             "`{}` can't run on host {name}, which lacks {}.",
             definition.key,
             facts.unmet.join(" and ")
-        )));
+        );
+        return Err(stopped(self::deny(reason), Rule::Prerequisites));
     }
     Ok(())
 }

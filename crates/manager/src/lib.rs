@@ -5,6 +5,7 @@ pub mod cli;
 pub mod config;
 mod listen;
 mod models;
+mod notify;
 mod packs;
 mod serve;
 mod telemetry;

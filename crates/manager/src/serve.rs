@@ -1,6 +1,7 @@
 //! `steadyhand serve`: puts the parts together, starts them in order, and stops them in the opposite one.
 
 use crate::config::Config;
+use crate::notify::Notifier;
 use crate::packs::OwnPacks;
 use crate::{catalogue, listen, models, telemetry};
 use agent::{Agent, AgentConfig, AgentParts, Inventory};
@@ -117,7 +118,7 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
     let following = packs.follow(shutdown.clone())?;
     let app = AppState::new(AppParts {
         storage: base.storage.clone(),
-        executor,
+        executor: executor.clone(),
         fleet: fleet.clone(),
         agent: agent.clone(),
         catalogue: base.catalogue,
@@ -130,14 +131,19 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
     });
     let scheme = if config.http.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{console_address}");
+    if let Some(notify) = &config.security.notify {
+        let console = config.http.public_url.as_ref().map_or(url.as_str(), |public| public.as_str());
+        Notifier::new(notify, console, base.storage.clone())?.follow(shutdown.clone());
+    }
     let address_file = config.storage.console_address();
     let cli_token = first_admin::new_cli_token(&base.storage).await?;
     write_private(&config.storage.cli_token(), &cli_token)?;
     write_private(&address_file, &url)?;
     let console =
         listen::start(console, config.http.tls.as_ref(), api::router(&app), shutdown.clone()).await?;
+    let waiting = executor.recover().await?;
     let turns = agent.recover().await?;
-    tracing::info!(calls = left.len(), turns, "took over what an earlier process left");
+    tracing::info!(calls = left.len(), waiting, turns, "took over what an earlier process left");
     announce(first_password.as_deref(), &fleet, &url)?;
     Ok(Manager { storage: base.storage, fleet, agent, console, following, shutdown, address_file })
 }
@@ -194,6 +200,7 @@ fn make_gate(config: &Config, base: &Base, fleet: &Fleet, console_port: u16) -> 
             own_hosts: own_hosts(config),
         },
         limits: config.security.limits,
+        approvals: config.security.approval,
     })
 }
 

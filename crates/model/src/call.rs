@@ -1,46 +1,6 @@
 //! The life of one call, and where calls come from.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
-
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            $($(#[$vmeta])* $variant),+
-        }
-
-        impl $name {
-            /// Every value, in the order of declaration.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The word used in the database, the API and the audit.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownState;
-
-            fn from_str(word: &str) -> Result<Self, UnknownState> {
-                match word {
-                    $($word => Ok(Self::$variant),)+
-                    other => Err(UnknownState { word: other.to_owned(), expected: concat!($($word, " "),+) }),
-                }
-            }
-        }
-    };
-}
+use crate::words::words;
 
 words! {
     /// Where a call stands. Exactly one final state per call.

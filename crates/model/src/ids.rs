@@ -64,6 +64,14 @@ uuid_id! {
     CallId
 }
 uuid_id! {
+    /// One question to people whether a call may run.
+    ApprovalId
+}
+uuid_id! {
+    /// One standing approval.
+    GrantId
+}
+uuid_id! {
     /// One operator message and everything that the loop does until it answers.
     TurnId
 }

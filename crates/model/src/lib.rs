@@ -2,6 +2,7 @@
 //!
 //! No input or output and no async code lives here, so that the edge and the manager can both use it.
 
+mod approval;
 mod call;
 pub mod canonical;
 mod class;
@@ -9,10 +10,12 @@ mod error;
 mod ids;
 mod role;
 mod time;
+mod words;
 
+pub use approval::{ApprovalDecision, ApprovalState, ClassReason, GrantState};
 pub use call::{CallState, Origin, PolicyDecision, UnknownState};
 pub use class::{Class, Scope};
 pub use error::{Classify, ErrorKind};
-pub use ids::{CallId, EdgeId, SessionId, TurnId, UserId};
+pub use ids::{ApprovalId, CallId, EdgeId, GrantId, SessionId, TurnId, UserId};
 pub use role::{Role, Roles};
 pub use time::{Clock, SystemClock, Timestamp};

@@ -1,7 +1,7 @@
 //! One entry of the catalogue.
 
 use crate::{Definition, InvalidArguments, Metadata, SchemaError, Skill, Validator, schema_of};
-use model::{Class, canonical};
+use model::{Class, ClassReason, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ pub struct Capability {
     hash: String,
     validator: Validator,
     classify: fn(&Value) -> Class,
+    class_reasons: fn(&Value) -> Vec<ClassReason>,
     source: Source,
     program: Option<String>,
     subprocess: bool,
@@ -43,6 +44,7 @@ impl Capability {
             Self::new(Definition::new(&S::METADATA, schema_of::<S::Params>()), S::classify, Source::Builtin)
                 .expect("a derived schema is valid");
         Self { classed_by: S::CLASSED_BY, ..new }
+            .with_class_reasons(S::class_reasons)
             .with_subprocess(S::SUBPROCESS)
             .with_settles_by_boot(S::SETTLES_BY_BOOT)
     }
@@ -77,6 +79,7 @@ impl Capability {
             definition,
             validator,
             classify,
+            class_reasons: |_| Vec::new(),
             source,
             program: None,
             subprocess: false,
@@ -84,6 +87,20 @@ impl Capability {
             classed_by: None,
             unmet: Vec::new(),
         })
+    }
+
+    /// Says what tells why its calls have their class, as [`Skill::class_reasons`] does.
+    #[must_use]
+    pub fn with_class_reasons(mut self, class_reasons: fn(&Value) -> Vec<ClassReason>) -> Self {
+        self.class_reasons = class_reasons;
+        self
+    }
+
+    /// Why a call with these arguments has its class, part by part; empty where the definition alone says it.
+    pub fn class_reasons(&self, args: &Value) -> Vec<ClassReason> {
+        // Only shown to people; nothing is decided by it.
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.class_reasons)(args)))
+            .unwrap_or_default()
     }
 
     /// Lifts every call of it to at least this class, for example where nothing holds what it starts.

@@ -26,7 +26,7 @@ pub use host::{AddressRules, ChangeRules, FileRules, Host, Network};
 pub use metadata::{Metadata, Prerequisite};
 pub use schema::{InvalidArguments, Problem, SchemaError, Validator, schema_of};
 
-use model::Class;
+use model::{Class, ClassReason};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,6 +60,12 @@ pub trait Skill: Send + Sync + 'static {
     /// ask, and the stricter answer counts. Never less than what the arguments deserve.
     fn classify(_args: &Value) -> Class {
         Self::METADATA.class
+    }
+
+    /// Why [`Skill::classify`] says so, part by part, for who is to approve the call. Pure. Empty where the definition
+    /// alone says it.
+    fn class_reasons(_args: &Value) -> Vec<ClassReason> {
+        Vec::new()
     }
 
     /// Does it. Cancel safety: the future may be dropped at any await point; a skill then leaves nothing behind.

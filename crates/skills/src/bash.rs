@@ -2,7 +2,7 @@
 
 use crate::support::account::environment;
 use crate::support::errors::{invalid, refused, timed_out, unsupported};
-use model::{Class, Scope};
+use model::{Class, ClassReason, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,6 +110,21 @@ impl Skill for Bash {
 
     fn classify(args: &Value) -> Class {
         args["command"].as_str().map_or(Class::Dangerous, |command| shellclass::classify(command).class)
+    }
+
+    fn class_reasons(args: &Value) -> Vec<ClassReason> {
+        let command = args["command"].as_str().unwrap_or_default();
+        let at = |offset: usize| {
+            let before = command.get(..offset)?.encode_utf16().count();
+            u32::try_from(before).ok()
+        };
+        shellclass::classify(command)
+            .reasons
+            .into_iter()
+            .filter(|reason| reason.class > Class::Safe)
+            .take(MAX_REASONS)
+            .map(|reason| ClassReason { text: reason.text, start: at(reason.start), end: at(reason.end) })
+            .collect()
     }
 
     async fn run(&self, cx: &SkillContext, params: Params) -> Result<Output, SkillError> {

@@ -8,6 +8,7 @@ mod row;
 pub use local::LocalEnd;
 pub use query::{CallCursor, CallFilter, DensityBucket};
 pub use row::CallRow;
+pub(crate) use row::{StoredCall, prefixed_columns};
 
 use crate::audit::{self, Actor, AuditEntry};
 use crate::edges::allocate_seq;
@@ -33,7 +34,8 @@ pub(crate) const CANCEL_KIND: &str = "call.cancel_requested";
 
 const ARGS_PURPOSE: &str = "call arguments";
 
-/// A call as it is received. Its state says what became of it at once: `invalid`, `refused` or `running`.
+/// A call as it is received. Its state says what became of it at once: `invalid`, `refused`, `awaiting_approval` or
+/// `running`.
 #[derive(Clone, Debug)]
 pub struct NewCall {
     /// Its id.
@@ -78,6 +80,8 @@ pub struct NewCall {
     pub policy: PolicyDecision,
     /// When it is to have ended.
     pub deadline: Option<Timestamp>,
+    /// The approval that it waits for, or the grant that lets it run.
+    pub approval: Option<Uuid>,
 }
 
 /// The API token through which a person asked for something.
@@ -214,7 +218,11 @@ impl Calls<'_> {
         Ok(change.is_some())
     }
 
-    fn tell(&self, change: CallChange) {
+    pub(crate) fn storage(&self) -> &Storage {
+        self.0
+    }
+
+    pub(crate) fn tell(&self, change: CallChange) {
         // Nobody looks: nobody has to be told.
         let _ = self.0.call_changes.send(change);
     }
@@ -253,7 +261,7 @@ fn args_digest(keys: &MasterKey, id: CallId, args: &Value) -> String {
     keys.keyed_digest("arguments of a call", id.0.as_bytes(), canonical::to_string(args).as_bytes())
 }
 
-async fn create(
+pub(crate) async fn create(
     conn: &mut Conn,
     keys: &MasterKey,
     now: Timestamp,
@@ -292,9 +300,9 @@ async fn create(
         "INSERT INTO chat_tool_calls (id, session_id, turn_id, parent_call_id, tool_name, class, scope, args_json,
              args_sealed, args_digest, definition_hash, status, error, device_id, device_name, created_at, started_at,
              deadline_at, finished_at, caller_user_id, caller_role, on_behalf_of, origin, policy_decision, token_id,
-             token_name, device_seq)
+             token_name, device_seq, approval_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24, $25, $26, $27)",
+             $23, $24, $25, $26, $27, $28)",
     )
     .bind(call.id.0)
     .bind(call.session.map(|id| id.0))
@@ -323,6 +331,7 @@ async fn create(
     .bind(call.token.as_ref().map(|token| token.id))
     .bind(call.token.as_ref().map(|token| token.name.as_str()))
     .bind(seq.map(u64::cast_signed))
+    .bind(call.approval)
     .execute(&mut *conn)
     .await;
     match inserted.map_err(StorageError::from) {
@@ -340,6 +349,7 @@ fn received_entry(call: &NewCall, digest: &str, seq: Option<u64>) -> AuditEntry 
     let kind = match call.state {
         CallState::Invalid => "call.invalid",
         CallState::Refused => "call.refused",
+        CallState::AwaitingApproval => "call.awaiting_approval",
         _ => "call.admitted",
     };
     let actor = match &call.token {
@@ -359,6 +369,7 @@ fn received_entry(call: &NewCall, digest: &str, seq: Option<u64>) -> AuditEntry 
         "turn_id": call.turn, "parent_call_id": call.parent, "caller_user_id": call.caller,
         "caller_role": call.caller_role, "on_behalf_of": call.on_behalf_of, "origin": call.origin,
         "policy_decision": call.policy, "error": call.error, "device_seq": seq,
+        "approval_id": call.approval,
         "token_id": call.token.as_ref().map(|token| token.id),
         "token_name": call.token.as_ref().map(|token| &token.name),
     });
@@ -369,7 +380,7 @@ fn received_entry(call: &NewCall, digest: &str, seq: Option<u64>) -> AuditEntry 
     AuditEntry { kind, call_id: Some(call.id), actor, payload }
 }
 
-async fn finish(
+pub(crate) async fn finish(
     conn: &mut Conn,
     now: Timestamp,
     id: CallId,

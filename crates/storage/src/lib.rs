@@ -3,6 +3,7 @@
 //! Callers hold repositories and never see SQL. SQLite (WAL, `synchronous=FULL`) is the embedded default; the SQL is
 //! written so that PostgreSQL takes it too. Decisions stay out: the gate makes them, this crate keeps them.
 
+pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
@@ -10,6 +11,8 @@ pub mod chats;
 mod crypt;
 pub mod edges;
 mod error;
+pub mod freezes;
+pub mod grants;
 pub mod models;
 pub mod packs;
 pub mod settings;
@@ -28,7 +31,9 @@ pub use error::StorageError;
 pub use time::{from_micros, micros};
 pub use writer::{Conn, WriterStats};
 
+use approvals::ApprovalChange;
 use calls::CallChange;
+use freezes::FreezeBook;
 use futures::future::BoxFuture;
 use model::{Clock, Timestamp};
 use sqlx::ConnectOptions;
@@ -50,6 +55,8 @@ static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/sq
 const MAX_READERS: u32 = 8;
 /// Changes of calls that are kept for a slow receiver.
 const CALL_CHANGES: usize = 1024;
+/// Changes of approvals that are kept for a slow receiver.
+const APPROVAL_CHANGES: usize = 1024;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database. Cheap to clone.
@@ -60,6 +67,8 @@ pub struct Storage {
     clock: Arc<dyn Clock>,
     keys: MasterKey,
     call_changes: broadcast::Sender<CallChange>,
+    approval_changes: broadcast::Sender<ApprovalChange>,
+    freezes: Arc<FreezeBook>,
 }
 
 impl Storage {
@@ -90,7 +99,10 @@ impl Storage {
             .connect_with(options.pragma("query_only", "ON"))
             .await?;
         let (call_changes, _) = broadcast::channel(CALL_CHANGES);
-        let storage = Self { writer, readers, clock, keys, call_changes };
+        let (approval_changes, _) = broadcast::channel(APPROVAL_CHANGES);
+        let freezes = writer.write(|conn| Box::pin(freezes::load(conn))).await?;
+        let freezes = Arc::new(FreezeBook::new(freezes));
+        let storage = Self { writer, readers, clock, keys, call_changes, approval_changes, freezes };
         let now = storage.now();
         storage.write(move |conn| Box::pin(audit::begin_chain(conn, now))).await?;
         Ok(storage)

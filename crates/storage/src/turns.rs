@@ -1,6 +1,7 @@
 //! Turns as durable jobs. Everything that a turn writes goes through [`Turns::write`], in one transaction that first
 //! checks the lease: a worker that lost its turn can't add to it.
 
+use crate::approvals::{Changes, withdraw_of_turn};
 use crate::calls::CallToken;
 use crate::chats::{self, NewEvent};
 use crate::{Conn, Storage, StorageError, from_micros, micros};
@@ -174,14 +175,17 @@ impl Turns {
         self.storage.write(move |conn| Box::pin(begin(conn, new, now))).await
     }
 
-    /// Adds to a turn. Returns the id of the last event written, if any.
+    /// Adds to a turn. Returns the id of the last event written, if any. With its end, whatever it still asks people
+    /// is withdrawn.
     ///
     /// # Errors
     ///
     /// A conflict if the lease is lost or the turn has ended; nothing is written then.
     pub async fn write(&self, lease: Lease, add: TurnWrite) -> Result<Option<i64>, StorageError> {
         let now = self.storage.now();
-        self.storage.write(move |conn| Box::pin(write(conn, lease, add, now))).await
+        let (last, changes) = self.storage.write(move |conn| Box::pin(write(conn, lease, add, now))).await?;
+        changes.tell(&self.storage);
+        Ok(last)
     }
 
     /// Looks one up.
@@ -347,7 +351,7 @@ async fn write(
     lease: Lease,
     add: TurnWrite,
     now: Timestamp,
-) -> Result<Option<i64>, StorageError> {
+) -> Result<(Option<i64>, Changes), StorageError> {
     let turn =
         find(conn, lease.turn).await?.filter(|turn| turn.epoch == lease.epoch && turn.state == "running");
     let Some(turn) = turn else {
@@ -381,7 +385,9 @@ async fn write(
         .execute(&mut *conn)
         .await?;
     }
+    let mut changes = Changes::default();
     if let Some((outcome, reason)) = add.finish {
+        changes = withdraw_of_turn(conn, now, turn.id).await?;
         // The epoch rises once more, so that no call can start for a turn that has ended.
         sqlx::query(
             "UPDATE turns SET state = $2, reason = $3, finished_at = $4, epoch = epoch + 1 WHERE id = $1",
@@ -405,7 +411,7 @@ async fn write(
         last = Some(chats::append_event(conn, at, Some(turn.id), &event, now).await?);
         touch(conn, turn.session, now).await?;
     }
-    Ok(last)
+    Ok((last, changes))
 }
 
 async fn touch(conn: &mut Conn, session: SessionId, now: Timestamp) -> Result<(), StorageError> {

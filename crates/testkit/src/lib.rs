@@ -5,7 +5,6 @@
 mod disk;
 mod effects;
 mod events;
-mod evidence;
 mod process;
 mod product;
 mod session;
@@ -13,7 +12,6 @@ mod session;
 pub use disk::{Mounted, fill};
 pub use effects::{CountEffects, CountParams, Counted, Death, GoDown, NoParams, die, effects};
 pub use events::{EventStream, LiveEvent};
-pub use evidence::ManagersWord;
 pub use process::{Lines, binary};
 pub use product::{ADMIN_PASSWORD, EdgeProcess, Product, ProductBuilder};
 pub use session::{Reply, Session};

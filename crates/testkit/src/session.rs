@@ -101,6 +101,15 @@ impl Session {
         read(self.request(Method::POST, path).json(&body).send().await?).await
     }
 
+    /// PUT with a JSON body.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if no answer comes.
+    pub async fn put(&self, path: &str, body: Value) -> Result<Reply> {
+        read(self.request(Method::PUT, path).json(&body).send().await?).await
+    }
+
     /// PATCH with a JSON body.
     ///
     /// # Errors

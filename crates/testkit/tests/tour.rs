@@ -24,7 +24,9 @@ fn answer(events: &[Value]) -> String {
 }
 
 async fn started() -> Result<(Product, testkit::EdgeProcess, Session)> {
-    let mut product = Product::builder().start().await?;
+    // Nobody is there to decide, and nobody has to wait long for that.
+    let rules = "[security.approval]\ndecide_by_seconds = 1";
+    let mut product = Product::builder().configuration(rules).start().await?;
     let admin = product.admin().await?;
     let edge = product.start_edge("alpha").await?;
     admin.wait_online("alpha").await?;
@@ -77,7 +79,7 @@ async fn the_other_questions_of_the_tour_get_useful_answers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_mutating_skill_is_shown_and_refused_with_the_reason_and_audited() -> Result<()> {
+async fn a_mutating_skill_waits_for_a_person_and_expires_and_is_audited() -> Result<()> {
     let (_product, _edge, admin) = started().await?;
     let host = admin.wait_online("alpha").await?;
     let reply = admin
@@ -87,10 +89,10 @@ async fn a_mutating_skill_is_shown_and_refused_with_the_reason_and_audited() -> 
         )
         .await?
         .ok()?;
-    assert_eq!(reply["state"], "refused", "{reply}");
-    assert!(reply["error"].as_str().unwrap().contains("approv"), "{reply}");
+    assert_eq!(reply["state"], "expired", "{reply}");
+    assert!(reply["error"].as_str().unwrap().contains("Nobody decided within 1 s"), "{reply}");
     let audited = admin.get(&format!("/calls/{}", reply["id"].as_str().unwrap())).await?.ok()?;
-    assert_eq!(audited["state"], "refused");
+    assert_eq!(audited["state"], "expired");
     assert_eq!(audited["class"], "mutating");
     let capabilities = admin.get("/capabilities").await?.ok()?;
     let shown: Vec<&str> =
@@ -169,7 +171,7 @@ async fn a_command_that_only_reads_runs_at_once_in_a_sandbox_that_is_on_record()
     let bash = detail["skills"].as_array().unwrap().iter().find(|skill| skill["key"] == "bash");
     if bash.context("the host has no bash")?["class"] != "safe" {
         // Nothing can hold it here: then nobody runs it without an approval.
-        assert_eq!(reply["state"], "refused", "{reply}");
+        assert_eq!(reply["state"], "expired", "{reply}");
         return Ok(());
     }
     assert_eq!((&reply["state"], &reply["class"]), (&json!("succeeded"), &json!("safe")), "{reply}");
@@ -196,7 +198,7 @@ async fn a_command_that_only_reads_runs_at_once_in_a_sandbox_that_is_on_record()
 }
 
 #[tokio::test]
-async fn a_command_that_changes_something_is_refused_with_its_reason() -> Result<()> {
+async fn a_command_that_changes_something_does_nothing_without_a_decision() -> Result<()> {
     let (product, _edge, admin) = started().await?;
     let host = admin.wait_online("alpha").await?;
     let file = product.folder().join("stays");
@@ -204,14 +206,19 @@ async fn a_command_that_changes_something_is_refused_with_its_reason() -> Result
     let args = json!({"command": format!("rm {}", file.display())});
     let reply =
         admin.post("/calls", json!({"tool": "bash", "edge_id": host["id"], "args": args})).await?.ok()?;
-    assert_eq!((&reply["state"], &reply["class"]), (&json!("refused"), &json!("mutating")), "{reply}");
-    assert!(reply["error"].as_str().unwrap().contains("approv"), "{reply}");
+    assert_eq!((&reply["state"], &reply["class"]), (&json!("expired"), &json!("mutating")), "{reply}");
     assert!(reply["sandbox"].is_null() && file.exists(), "{reply}");
 
     let chat = admin.new_chat().await?;
     let events = admin.say(&chat, &format!("run `rm {}` on alpha", file.display())).await?;
     let result = first(&events, "chat.tool-result.v1").context("no result came")?;
-    assert_eq!(result["state"], "refused", "{result}");
+    assert_eq!(result["state"], "expired", "{result}");
+    let asked: Vec<&str> = events
+        .iter()
+        .filter(|event| event["kind"] == "chat.approval.v1")
+        .filter_map(|event| event["payload"]["state"].as_str())
+        .collect();
+    assert_eq!(asked, ["pending", "expired"]);
     assert!(file.exists());
     Ok(())
 }

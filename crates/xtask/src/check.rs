@@ -59,8 +59,6 @@ pub struct Dependency {
     pub kind: Option<String>,
     /// Set for the workspace's own.
     pub path: Option<String>,
-    /// The features that are asked for.
-    pub features: Vec<String>,
 }
 
 impl Metadata {

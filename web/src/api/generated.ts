@@ -21,6 +21,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists approvals, newest first: for approvers and admins all, for others those of their own calls. */
+        get: operations["list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many approvals wait that the caller may decide. A token may decide none. */
+        get: operations["count_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows one approval: to approvers and admins, and to the person behind the call. */
+        get: operations["get_approval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decides on an approval. Of any number of attempts one wins; the others are a conflict that holds the approval as it
+         *     then stands. Tokens never decide.
+         */
+        post: operations["decide_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Shows the exact arguments of a call that hasn't ended, with what redaction hides elsewhere. Only for who may decide,
+         *     and put on record. Tokens may not.
+         */
+        post: operations["reveal_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -104,7 +195,8 @@ export interface paths {
         put?: never;
         /**
          * Runs a capability and answers with the call when it has ended, however it did. If the client goes away before,
-         *     a safe call is cancelled.
+         *     a safe call is cancelled. A call that needs a person's approval waits for it first, also when the client goes away;
+         *     with `wait` = false the answer comes at once and is the waiting call (202).
          */
         post: operations["create_call"];
         delete?: never;
@@ -139,7 +231,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back. */
+        /**
+         * Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back. A call
+         *     that waits for a person is withdrawn at once.
+         */
         post: operations["cancel_call"];
         delete?: never;
         options?: never;
@@ -234,6 +329,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/freeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether changes are frozen. */
+        get: operations["get_freeze"];
+        /**
+         * Freezes all mutating and dangerous calls, here and on every host, or allows them again. Whoever may change things may
+         *     freeze; only an admin may allow changes again. What runs already is not stopped.
+         */
+        put: operations["set_freeze"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists grants, newest first, also those that are over: for approvers and admins all, for others those for their own
+         *     calls.
+         */
+        get: operations["list_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Takes a grant back: its person, an approver or an admin may. It stays in the list. Tokens may not. */
+        delete: operations["revoke_grant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -281,6 +434,26 @@ export interface paths {
         put?: never;
         /** Lets a host whose certificate ran out while it was off join again with its old key, within the next hour. */
         post: operations["allow_rejoin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{id}/read-only": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Makes a host read-only, or not: a read-only host takes safe calls only. Its edge keeps that itself and refuses, too;
+         *     one that is offline is told when it is back.
+         */
+        put: operations["set_host_read_only"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -473,6 +646,26 @@ export interface paths {
         put?: never;
         /** Takes the acceptance of a pack back: calls of its skills are refused from here on. */
         post: operations["revoke_pack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policy/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Says what would become of a call if the caller made it now, and which rule says so: the gate's own review. Nothing
+         *     runs, and nothing is put on record.
+         */
+        post: operations["explain_policy"];
         delete?: never;
         options?: never;
         head?: never;
@@ -738,6 +931,133 @@ export interface components {
             /** @description What it may do. */
             roles: components["schemas"]["Role"][];
         };
+        /** @description A question to people whether a call may run, with everything that will run. */
+        Approval: {
+            /** @description All of the arguments, redacted. */
+            args: Record<string, never>;
+            /** @description Whether a standing grant of this tool takes exact arguments only. */
+            args_scope_fixed: boolean;
+            /** @description SHA-256 (hex) over everything that the decision is about. */
+            binding: string;
+            /** @description Whether a model asks, on that person's behalf. */
+            by_model: boolean;
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /** @description Where the call stands now. */
+            call_state: components["schemas"]["CallState"];
+            /** @description The call's class. */
+            class: components["schemas"]["Class"];
+            /**
+             * Format: date-time
+             * @description When it was asked.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is too late to decide.
+             */
+            decide_by: string;
+            /**
+             * Format: date-time
+             * @description When it left `pending`.
+             */
+            decided_at?: string | null;
+            decided_by?: components["schemas"]["Person"] | null;
+            decision?: components["schemas"]["ApprovalDecision"] | null;
+            /** @description The version of what would be called. */
+            definition_hash: string;
+            /**
+             * Format: int64
+             * @description The host.
+             */
+            edge_id?: number | null;
+            /** @description The host's labels when it was asked; empty beside the manager. */
+            edge_labels: {
+                [key: string]: string;
+            };
+            /** @description The host's name. */
+            edge_name?: string | null;
+            /** @description Why a person is asked although there is a grant. */
+            grant_note?: string | null;
+            /** @description Whether redaction hides a part of them. */
+            has_hidden: boolean;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Whether more than this one call can be allowed at once. */
+            may_always: boolean;
+            /** @description Whether the caller may decide now. */
+            may_decide: boolean;
+            /** @description Why the caller may not; null once it is decided. */
+            may_not_because?: string | null;
+            /** @description What was said about it. Redacted. */
+            note?: string | null;
+            /** @description Through which entry point it came. */
+            origin: components["schemas"]["Origin"];
+            /**
+             * Format: uuid
+             * @description The call of the tool that wants this one made.
+             */
+            parent_call_id?: string | null;
+            /** @description Why the call has its class. */
+            reasons: components["schemas"]["ClassReason"][];
+            /** @description The person behind the call. */
+            requested_by: components["schemas"]["Person"];
+            /** @description Where it runs. */
+            scope: components["schemas"]["Scope"];
+            /**
+             * Format: uuid
+             * @description The chat that the call belongs to.
+             */
+            session_id?: string | null;
+            /** @description What that chat is called. */
+            session_title?: string | null;
+            /** @description Where the approval stands. */
+            state: components["schemas"]["ApprovalState"];
+            /** @description The API token through which the person asked. */
+            token_name?: string | null;
+            /** @description Key of the capability. */
+            tool: string;
+            /** @description The capability's name for people. */
+            tool_name: string;
+            /**
+             * Format: uuid
+             * @description The turn that the call belongs to.
+             */
+            turn_id?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when the call may start.
+             */
+            valid_until?: string | null;
+            /** @description Why a person is asked. */
+            why: string;
+        };
+        /** @description How many approvals wait. */
+        ApprovalCount: {
+            /** @description Those that the caller may decide. */
+            pending: number;
+        };
+        /**
+         * @description What was decided on a call.
+         * @enum {string}
+         */
+        ApprovalDecision: "allow_once" | "allow_chat" | "allow_always" | "deny";
+        /**
+         * @description Whether an approval waits for a decision.
+         * @enum {string}
+         */
+        ApprovalListState: "pending" | "decided";
+        /**
+         * @description Where an approval stands. It leaves `pending` once.
+         * @enum {string}
+         */
+        ApprovalState: "pending" | "approved" | "denied" | "expired" | "withdrawn";
         /** @description A row of the audit chain. */
         AuditRow: {
             /** @description Who did it: `{kind: system | user | edge | token, id?, user_id?}`. */
@@ -768,6 +1088,11 @@ export interface components {
         };
         /** @description A call. Arguments and results are redacted. */
         Call: {
+            /**
+             * Format: uuid
+             * @description The approval that it waits or waited for, or the grant that let it run.
+             */
+            approval_id?: string | null;
             /** @description Its arguments. */
             args: unknown;
             /** @description Keyed digest of the exact arguments. */
@@ -934,6 +1259,22 @@ export interface components {
          * @enum {string}
          */
         Class: "safe" | "mutating" | "dangerous";
+        /** @description Why a call has its class. */
+        ClassReason: {
+            /**
+             * Format: int32
+             * @description Where that part ends.
+             */
+            end?: number | null;
+            /**
+             * Format: int32
+             * @description Where in `args.command` the part begins that it is about, in UTF-16 code units, as JavaScript counts; null for the
+             *     whole call.
+             */
+            start?: number | null;
+            /** @description A short sentence. */
+            text: string;
+        };
         /** @description What to run. */
         CreateCallRequest: {
             /** @description Its arguments, without `edge_id`. */
@@ -946,11 +1287,13 @@ export interface components {
             scope?: components["schemas"]["Scope"] | null;
             /**
              * Format: int64
-             * @description When to give up, 1–600 s.
+             * @description When to give up, 1–600 s. Waiting for a person doesn't count.
              */
             timeout_seconds?: number | null;
             /** @description Key of the capability. */
             tool: string;
+            /** @description Whether to wait for the end of a call that waits for a person. If not, the answer is the waiting call. */
+            wait?: boolean;
         };
         /** @description A new enrolment token. */
         CreateEnrollmentRequest: {
@@ -1044,6 +1387,14 @@ export interface components {
              */
             turn_id: string;
         };
+        /** @description A decision. */
+        DecisionRequest: {
+            /** @description What. */
+            decision: components["schemas"]["ApprovalDecision"];
+            grant?: components["schemas"]["GrantRequest"] | null;
+            /** @description What is said about it, at most 2,000 characters; the model reads it with a denial. */
+            note?: string | null;
+        };
         /** @description Calls of a stretch of time. */
         DensityBucket: {
             /**
@@ -1096,6 +1447,21 @@ export interface components {
             /** @description What became of it. */
             state: components["schemas"]["EnrollmentState"];
         };
+        /** @description Which call. */
+        ExplainRequest: {
+            /** @description Its arguments, without `edge_id`. */
+            args?: Record<string, never>;
+            /**
+             * Format: int64
+             * @description The host, for host skills.
+             */
+            edge_id?: number | null;
+            scope?: components["schemas"]["Scope"] | null;
+            /** @description Key of the capability. */
+            tool: string;
+            /** @description Whether to explain the call as a model's, in a chat of the caller that has taken in text from outside. */
+            untrusted?: boolean;
+        };
         /**
          * @description The form of an export.
          * @enum {string}
@@ -1108,6 +1474,125 @@ export interface components {
             /** @description What is wrong, and what would be right. */
             message: string;
         };
+        /** @description What is to hold. */
+        FreezeRequest: {
+            /** @description Whether changes are to be frozen. */
+            frozen: boolean;
+            /** @description Why, in at most 500 characters; shown with every refusal. */
+            reason?: string | null;
+        };
+        /** @description Whether changes are frozen. */
+        FreezeState: {
+            by?: components["schemas"]["Person"] | null;
+            /** @description Whether all mutating and dangerous calls are refused, here and on every host. */
+            frozen: boolean;
+            /** @description Why, in that person's words. */
+            reason?: string | null;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since?: string | null;
+        };
+        /** @description A standing approval. */
+        Grant: {
+            /** @description Only with these arguments. Redacted. */
+            args?: Record<string, never> | null;
+            /**
+             * Format: date-time
+             * @description When it was given.
+             */
+            created_at: string;
+            /** @description By whom. */
+            created_by: components["schemas"]["Person"];
+            /**
+             * Format: int64
+             * @description Only on this host.
+             */
+            edge_id?: number | null;
+            /** @description That host's name. */
+            edge_name?: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expires_at?: string | null;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Only on hosts with all of these labels. */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Format: date-time
+             * @description When it was last used.
+             */
+            last_used_at?: string | null;
+            /** @description Whose calls it covers. */
+            person: components["schemas"]["Person"];
+            /** @description Where that runs. */
+            scope: components["schemas"]["Scope"];
+            /**
+             * Format: uuid
+             * @description Only in this chat.
+             */
+            session_id?: string | null;
+            /** @description What that chat is called. */
+            session_title?: string | null;
+            /** @description How it stands. */
+            state: components["schemas"]["GrantState"];
+            /** @description Key of the capability. */
+            tool: string;
+            /**
+             * Format: int64
+             * @description How many calls it let run.
+             */
+            uses: number;
+            /**
+             * Format: int64
+             * @description How many more it covers.
+             */
+            uses_left?: number | null;
+        };
+        /**
+         * @description With which arguments a grant covers calls.
+         * @enum {string}
+         */
+        GrantArgumentsChoice: "exact" | "any";
+        /**
+         * @description On which hosts a grant covers calls.
+         * @enum {string}
+         */
+        GrantEdgesChoice: "this" | "labels" | "any";
+        /** @description What a grant is to cover. */
+        GrantRequest: {
+            /** @description With which arguments. */
+            arguments: components["schemas"]["GrantArgumentsChoice"];
+            /** @description On which hosts. */
+            edges: components["schemas"]["GrantEdgesChoice"];
+            /**
+             * Format: int32
+             * @description For how many hours: 1 to 8,760, for `bash` to 720. If absent: 720.
+             */
+            expires_in_hours?: number | null;
+            /** @description With `labels`: all of these, which the host of the call must have. */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Format: int32
+             * @description For how many calls. If absent: any number.
+             */
+            uses?: number | null;
+        };
+        /**
+         * @description How a grant stands.
+         * @enum {string}
+         */
+        GrantState: "active" | "expired" | "used_up" | "revoked" | "void";
         /** @description A host. */
         Host: {
             /** @description Processor architecture. */
@@ -1122,6 +1607,8 @@ export interface components {
              * @description When it was enrolled.
              */
             created_at: string;
+            /** @description Whether its edge refuses changes, as far as it has told: because it is read-only, or all changes are frozen. */
+            frozen: boolean;
             /** @description The name that it gives itself. */
             hostname: string;
             /**
@@ -1147,6 +1634,8 @@ export interface components {
             name: string;
             /** @description Operating system, for example `Debian GNU/Linux 12`. */
             os: string;
+            /** @description Whether it is to take safe calls only. */
+            read_only: boolean;
             /** @description Where it stands. */
             state: components["schemas"]["HostState"];
             /** @description Why, where that needs saying. */
@@ -1273,6 +1762,13 @@ export interface components {
             tool_call: boolean;
             usage?: components["schemas"]["Usage"] | null;
         };
+        /** @description Who would have to allow a call. */
+        NeededApproval: {
+            /** @description The grant that would do it, so that nobody is asked. */
+            grant_id?: string | null;
+            /** @description In words. */
+            who: string;
+        };
         /** @description On whose behalf a model made a call. */
         OnBehalfOf: {
             /** @description Its name. */
@@ -1358,6 +1854,118 @@ export interface components {
          */
         PackState: "waiting" | "accepted" | "broken";
         /** @description One page of a list. */
+        Page_Approval: {
+            /** @description The items, in the list's order. */
+            items: {
+                /** @description All of the arguments, redacted. */
+                args: Record<string, never>;
+                /** @description Whether a standing grant of this tool takes exact arguments only. */
+                args_scope_fixed: boolean;
+                /** @description SHA-256 (hex) over everything that the decision is about. */
+                binding: string;
+                /** @description Whether a model asks, on that person's behalf. */
+                by_model: boolean;
+                /**
+                 * Format: uuid
+                 * @description The call.
+                 */
+                call_id: string;
+                /** @description Where the call stands now. */
+                call_state: components["schemas"]["CallState"];
+                /** @description The call's class. */
+                class: components["schemas"]["Class"];
+                /**
+                 * Format: date-time
+                 * @description When it was asked.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it is too late to decide.
+                 */
+                decide_by: string;
+                /**
+                 * Format: date-time
+                 * @description When it left `pending`.
+                 */
+                decided_at?: string | null;
+                decided_by?: components["schemas"]["Person"] | null;
+                decision?: components["schemas"]["ApprovalDecision"] | null;
+                /** @description The version of what would be called. */
+                definition_hash: string;
+                /**
+                 * Format: int64
+                 * @description The host.
+                 */
+                edge_id?: number | null;
+                /** @description The host's labels when it was asked; empty beside the manager. */
+                edge_labels: {
+                    [key: string]: string;
+                };
+                /** @description The host's name. */
+                edge_name?: string | null;
+                /** @description Why a person is asked although there is a grant. */
+                grant_note?: string | null;
+                /** @description Whether redaction hides a part of them. */
+                has_hidden: boolean;
+                /**
+                 * Format: uuid
+                 * @description Its id.
+                 */
+                id: string;
+                /** @description Whether more than this one call can be allowed at once. */
+                may_always: boolean;
+                /** @description Whether the caller may decide now. */
+                may_decide: boolean;
+                /** @description Why the caller may not; null once it is decided. */
+                may_not_because?: string | null;
+                /** @description What was said about it. Redacted. */
+                note?: string | null;
+                /** @description Through which entry point it came. */
+                origin: components["schemas"]["Origin"];
+                /**
+                 * Format: uuid
+                 * @description The call of the tool that wants this one made.
+                 */
+                parent_call_id?: string | null;
+                /** @description Why the call has its class. */
+                reasons: components["schemas"]["ClassReason"][];
+                /** @description The person behind the call. */
+                requested_by: components["schemas"]["Person"];
+                /** @description Where it runs. */
+                scope: components["schemas"]["Scope"];
+                /**
+                 * Format: uuid
+                 * @description The chat that the call belongs to.
+                 */
+                session_id?: string | null;
+                /** @description What that chat is called. */
+                session_title?: string | null;
+                /** @description Where the approval stands. */
+                state: components["schemas"]["ApprovalState"];
+                /** @description The API token through which the person asked. */
+                token_name?: string | null;
+                /** @description Key of the capability. */
+                tool: string;
+                /** @description The capability's name for people. */
+                tool_name: string;
+                /**
+                 * Format: uuid
+                 * @description The turn that the call belongs to.
+                 */
+                turn_id?: string | null;
+                /**
+                 * Format: date-time
+                 * @description Until when the call may start.
+                 */
+                valid_until?: string | null;
+                /** @description Why a person is asked. */
+                why: string;
+            }[];
+            /** @description Asks for what follows; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description One page of a list. */
         Page_AuditRow: {
             /** @description The items, in the list's order. */
             items: {
@@ -1394,6 +2002,11 @@ export interface components {
         Page_Call: {
             /** @description The items, in the list's order. */
             items: {
+                /**
+                 * Format: uuid
+                 * @description The approval that it waits or waited for, or the grant that let it run.
+                 */
+                approval_id?: string | null;
                 /** @description Its arguments. */
                 args: unknown;
                 /** @description Keyed digest of the exact arguments. */
@@ -1550,6 +2163,74 @@ export interface components {
             next_cursor?: string | null;
         };
         /** @description One page of a list. */
+        Page_Grant: {
+            /** @description The items, in the list's order. */
+            items: {
+                /** @description Only with these arguments. Redacted. */
+                args?: Record<string, never> | null;
+                /**
+                 * Format: date-time
+                 * @description When it was given.
+                 */
+                created_at: string;
+                /** @description By whom. */
+                created_by: components["schemas"]["Person"];
+                /**
+                 * Format: int64
+                 * @description Only on this host.
+                 */
+                edge_id?: number | null;
+                /** @description That host's name. */
+                edge_name?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it ends.
+                 */
+                expires_at?: string | null;
+                /**
+                 * Format: uuid
+                 * @description Its id.
+                 */
+                id: string;
+                /** @description Only on hosts with all of these labels. */
+                labels?: {
+                    [key: string]: string;
+                } | null;
+                /**
+                 * Format: date-time
+                 * @description When it was last used.
+                 */
+                last_used_at?: string | null;
+                /** @description Whose calls it covers. */
+                person: components["schemas"]["Person"];
+                /** @description Where that runs. */
+                scope: components["schemas"]["Scope"];
+                /**
+                 * Format: uuid
+                 * @description Only in this chat.
+                 */
+                session_id?: string | null;
+                /** @description What that chat is called. */
+                session_title?: string | null;
+                /** @description How it stands. */
+                state: components["schemas"]["GrantState"];
+                /** @description Key of the capability. */
+                tool: string;
+                /**
+                 * Format: int64
+                 * @description How many calls it let run.
+                 */
+                uses: number;
+                /**
+                 * Format: int64
+                 * @description How many more it covers.
+                 */
+                uses_left?: number | null;
+            }[];
+            /** @description Asks for what follows; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description One page of a list. */
         Page_Host: {
             /** @description The items, in the list's order. */
             items: {
@@ -1565,6 +2246,8 @@ export interface components {
                  * @description When it was enrolled.
                  */
                 created_at: string;
+                /** @description Whether its edge refuses changes, as far as it has told: because it is read-only, or all changes are frozen. */
+                frozen: boolean;
                 /** @description The name that it gives itself. */
                 hostname: string;
                 /**
@@ -1590,6 +2273,8 @@ export interface components {
                 name: string;
                 /** @description Operating system, for example `Debian GNU/Linux 12`. */
                 os: string;
+                /** @description Whether it is to take safe calls only. */
+                read_only: boolean;
                 /** @description Where it stands. */
                 state: components["schemas"]["HostState"];
                 /** @description Why, where that needs saying. */
@@ -1778,13 +2463,43 @@ export interface components {
             /** @description The one that is to hold: at least 12 characters, not the name. */
             new: string;
         };
+        /** @description A person, by account. */
+        Person: {
+            /**
+             * Format: int64
+             * @description The account.
+             */
+            id: number;
+            /** @description Its name. */
+            name: string;
+        };
         /**
          * @description What policy and class together said about a call.
          * @enum {string}
          */
         PolicyDecision: "allow" | "supervised" | "deny";
+        /** @description What would become of a call, and why. */
+        PolicyExplanation: {
+            approval?: components["schemas"]["NeededApproval"] | null;
+            /** @description Its class; where its arguments are wrong, the least that any call of it has. */
+            class: components["schemas"]["Class"];
+            /** @description Why it has that class. */
+            class_reasons: components["schemas"]["ClassReason"][];
+            /** @description What would become of it. */
+            decision: components["schemas"]["PolicyFate"];
+            /** @description A sentence. */
+            reason: string;
+            /** @description Which rule has the last word, for example `security.tool_policy.groups.files = supervised`. */
+            rule: string;
+        };
+        /**
+         * @description What would become of a call.
+         * @enum {string}
+         */
+        PolicyFate: "run" | "ask" | "deny" | "invalid";
         /** @description The body of every response that tells of an error (`application/problem+json`, RFC 9457). */
         Problem: {
+            approval?: components["schemas"]["Approval"] | null;
             /** @description What happened this time. */
             detail: string;
             /** @description Each thing that is wrong with the request. */
@@ -1803,6 +2518,11 @@ export interface components {
             /** @description Which problem, as a URN that stays the same. */
             type: string;
         };
+        /** @description What is to hold. */
+        ReadOnlyRequest: {
+            /** @description Whether the host is to take safe calls only. */
+            read_only: boolean;
+        };
         /** @description Which one is real. */
         ResolveRequest: {
             /** @description The instance that keeps the identity; one of the host's `instances`. */
@@ -1818,6 +2538,11 @@ export interface components {
             text: string;
             /** @description The size of all of it, in bytes. */
             total_bytes: number;
+        };
+        /** @description The exact arguments of a call. */
+        RevealedArguments: {
+            /** @description Nothing is hidden in them. */
+            args: Record<string, never>;
         };
         /**
          * @description A role that a person holds.
@@ -2101,6 +2826,161 @@ export interface operations {
             };
         };
     };
+    list_approvals: {
+        parameters: {
+            query?: {
+                /** @description Whether they wait for a decision. */
+                state?: components["schemas"]["ApprovalListState"];
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Approval"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    count_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalCount"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reveal_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevealedArguments"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_audit: {
         parameters: {
             query?: {
@@ -2341,6 +3221,14 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Call"];
+                };
+            };
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2629,6 +3517,125 @@ export interface operations {
             };
         };
     };
+    get_freeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FreezeState"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_freeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FreezeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FreezeState"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_grants: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Grant"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_hosts: {
         parameters: {
             query?: {
@@ -2768,6 +3775,40 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostDetail"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_host_read_only: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReadOnlyRequest"];
+            };
+        };
         responses: {
             200: {
                 headers: {
@@ -3168,6 +4209,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explain_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyExplanation"];
+                };
             };
             /** @description What went wrong */
             default: {

@@ -11,18 +11,22 @@ use executor::{Executor, ExecutorParts};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use gate::{
-    AdmittedCall, CallLimits, Dispatched, Gate, GateParts, HostDirectory, HostDispatcher, HostFacts,
-    HostState, ProbeRules, Redactor, Taint, ToolPolicy,
+    AdmittedCall, ApprovalRules, CallLimits, Decider, Dispatched, Gate, GateParts, HostDirectory,
+    HostDispatcher, HostFacts, HostState, ProbeRules, Redactor, Ruled, Ruling, Taint, ToolPolicy,
 };
 use llm::{
     Completion, Finish, LlmError, Message, ModelEvent, ModelLabel, ModelRequest, Provider, ToolCall, Usage,
 };
-use model::{CallState, Class, Clock, EdgeId, Role, Roles, Scope, SessionId, SystemClock, TurnId, UserId};
+use model::{
+    ApprovalDecision, CallState, Class, Clock, EdgeId, Role, Roles, Scope, SessionId, SystemClock, TurnId,
+    UserId,
+};
 use serde_json::{Value, json};
 use skill::{Capability, Catalogue, Definition, Metadata, SkillErrorKind, Source};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use storage::approvals::ApprovalFilter;
 use storage::chats::TurnEvent;
 use storage::{MasterKey, Storage};
 use tokio::sync::Notify;
@@ -31,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 pub const ADA: UserId = UserId(7);
 pub const BOB: UserId = UserId(8);
+pub const BEA: UserId = UserId(9);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the scripted model does with one request.
@@ -288,13 +293,47 @@ fn capability(key: &'static str, class: Class) -> Arc<Capability> {
     Arc::new(Capability::new(Definition::new(&metadata, params), |_| Class::Safe, Source::Builtin).unwrap())
 }
 
+/// Makes the accounts and the hosts that calls refer to, once.
+async fn furnish(storage: &Storage) {
+    let account = |id: UserId, name: &str, role: Role| {
+        format!(
+            "INSERT OR IGNORE INTO users (id, name, display_name, kind, roles, created_at, password_changed_at) \
+             VALUES ({id}, '{}', '{name}', 'person', '[\"{role}\"]', 0, 0)",
+            name.to_lowercase()
+        )
+    };
+    let host = |id: i64, name: &str| {
+        format!(
+            "INSERT OR IGNORE INTO edges (id, name, hostname, labels, state, created_at) \
+             VALUES ({id}, '{name}', '{name}', '{{}}', 'active', 0)"
+        )
+    };
+    for text in [
+        account(ADA, "Ada", Role::Operator),
+        account(BEA, "Bea", Role::Approver),
+        host(1, "web-1"),
+        host(2, "db-1"),
+    ] {
+        storage
+            .write(move |conn| {
+                Box::pin(
+                    async move { Ok(sqlx::query(sqlx::AssertSqlSafe(text)).execute(conn).await.map(drop)?) },
+                )
+            })
+            .await
+            .unwrap();
+    }
+}
+
 /// Everything around one database.
 pub struct World {
     pub agent: Agent,
+    pub gate: Arc<Gate>,
     pub storage: Storage,
     pub model: Arc<ScriptedModel>,
     pub hosts: Arc<ScriptedHosts>,
     limits: Limits,
+    rules: ApprovalRules,
     folder: Arc<tempfile::TempDir>,
 }
 
@@ -304,7 +343,16 @@ impl World {
     }
 
     pub async fn with_limits(model: Arc<ScriptedModel>, hosts: Arc<ScriptedHosts>, limits: Limits) -> Self {
-        Self::open(Arc::new(tempfile::tempdir().unwrap()), model, hosts, limits).await
+        Self::with_rules(model, hosts, limits, ApprovalRules::default()).await
+    }
+
+    pub async fn with_rules(
+        model: Arc<ScriptedModel>,
+        hosts: Arc<ScriptedHosts>,
+        limits: Limits,
+        rules: ApprovalRules,
+    ) -> Self {
+        Self::open(Arc::new(tempfile::tempdir().unwrap()), model, hosts, limits, rules).await
     }
 
     async fn open(
@@ -312,6 +360,7 @@ impl World {
         model: Arc<ScriptedModel>,
         hosts: Arc<ScriptedHosts>,
         limits: Limits,
+        rules: ApprovalRules,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let keys = MasterKey::from_bytes([7; 32]);
@@ -333,10 +382,11 @@ impl World {
             hosts: Arc::new(Directory),
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
+            approvals: rules,
         }));
         gate.recover().await.unwrap();
         let executor = Executor::new(ExecutorParts {
-            gate,
+            gate: Arc::clone(&gate),
             storage: storage.clone(),
             hosts: Arc::new(Directory),
             dispatcher: Arc::new(HostHandle(Arc::clone(&hosts))),
@@ -344,7 +394,7 @@ impl World {
         });
         let agent = Agent::new(AgentParts {
             storage: storage.clone(),
-            executor,
+            executor: executor.clone(),
             catalogue,
             hosts: Arc::new(Inventory::new(Arc::new(Directory), |host| host.id == EdgeId(1))),
             models: Arc::new(Models(Arc::clone(&model))),
@@ -352,16 +402,34 @@ impl World {
             clock,
             config: AgentConfig { access: AccessMode::AllUsers, limits: limits.clone() },
         });
+        furnish(&storage).await;
+        executor.recover().await.unwrap();
         agent.recover().await.unwrap();
-        Self { agent, storage, model, hosts, limits, folder }
+        Self { agent, gate, storage, model, hosts, limits, rules, folder }
+    }
+
+    /// Decides on the one call that waits.
+    pub async fn decide(&self, decision: ApprovalDecision, note: Option<&str>) {
+        let filter = ApprovalFilter { pending: Some(true), person: None };
+        let waiting = self.storage.approvals().list(&filter, None, 10).await.unwrap();
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        let bea = Decider { user: BEA, roles: Roles::new([Role::Approver]), by_token: false };
+        let ruling = Ruling { decision, note: note.map(str::to_owned), grant: None };
+        let ruled = self.gate.decide_approval(&bea, waiting[0].id, ruling).await.unwrap();
+        assert!(matches!(ruled, Ruled::Done(_)), "{ruled:?}");
+    }
+
+    /// Waits until a turn asks whether a call may run.
+    pub async fn asked(&self, session: SessionId, turn: TurnId) -> Vec<TurnEvent> {
+        self.until(session, turn, |events| events.iter().any(|event| event.kind == "chat.approval.v1")).await
     }
 
     /// Kills the process: nothing more is written. Then another one starts on the same database.
     pub async fn crash(self, model: Arc<ScriptedModel>, hosts: Arc<ScriptedHosts>) -> Self {
         self.storage.close().await;
-        let Self { agent, folder, limits, .. } = self;
+        let Self { agent, folder, limits, rules, .. } = self;
         drop(agent);
-        Self::open(folder, model, hosts, limits).await
+        Self::open(folder, model, hosts, limits, rules).await
     }
 
     pub async fn session(&self) -> SessionId {

@@ -6,7 +6,7 @@ use crate::error::ApiError;
 use crate::state::AppState;
 use axum::extract::FromRequestParts;
 use axum_extra::extract::CookieJar;
-use gate::Principal;
+use gate::{Decider, Principal};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use model::{ErrorKind, Role, Timestamp};
@@ -68,6 +68,17 @@ impl Identity {
     pub fn principal(&self) -> Principal {
         let person = Principal::person_at_browser(self.user.id, self.user.roles.clone());
         Principal { token: self.token(), ..person }
+    }
+
+    /// The person as somebody who decides.
+    pub fn decider(&self) -> Decider {
+        let by_token = matches!(self.credential, Credential::Token { .. });
+        Decider { user: self.user.id, roles: self.user.roles.clone(), by_token }
+    }
+
+    /// Whether they see approvals of other people's calls, and their grants.
+    pub fn sees_all_approvals(&self) -> bool {
+        self.user.roles.include(Role::Approver) || self.user.roles.include(Role::Admin)
     }
 
     /// Whether they see other people's calls in the audit.

@@ -81,6 +81,8 @@ rules! {
     Chat = Some(Role::Viewer), Tokens::With(TokenScope::Chat);
     /// Run capabilities; the gate decides on each call.
     Run = Some(Role::Viewer), Tokens::With(TokenScope::Call);
+    /// Decide on calls; the gate looks at who decides on which.
+    Decide = Some(Role::Viewer), Tokens::Never;
     /// Enrol hosts, rename and label them.
     ManageHosts = Some(Role::Operator), Tokens::With(TokenScope::Hosts);
     /// Revoke and delete hosts.

@@ -19,7 +19,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
+use storage::approvals::ApprovalChange;
+use storage::freezes::FreezeState;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -61,12 +64,15 @@ async fn handler(
     let mut live = Live {
         user: caller.user.id,
         sees_all_calls: caller.sees_all_calls(),
+        sees_all_approvals: caller.sees_all_approvals(),
         identity: key_of(&caller.credential),
         headers: credentials_of(&headers),
         turns: app.agent.events(),
         hosts: app.fleet.changes(),
         calls: app.executor.changes(),
+        approvals: app.storage.approval_changes(),
         packs: app.executor.gate().packs().changes(),
+        freezes: app.storage.freezes().watch(),
         access: app.access_changed.subscribe(),
         recheck: ticks(),
         pending: VecDeque::new(),
@@ -93,12 +99,15 @@ struct Live {
     app: AppState,
     user: UserId,
     sees_all_calls: bool,
+    sees_all_approvals: bool,
     identity: i64,
     headers: HeaderMap,
     turns: watch::Receiver<i64>,
     hosts: broadcast::Receiver<EdgeId>,
     calls: broadcast::Receiver<CallChange>,
+    approvals: broadcast::Receiver<ApprovalChange>,
     packs: watch::Receiver<u64>,
+    freezes: watch::Receiver<Arc<FreezeState>>,
     access: watch::Receiver<u64>,
     recheck: Interval,
     pending: VecDeque<Event>,
@@ -134,9 +143,19 @@ impl Live {
                     Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
                     Err(RecvError::Closed) => return None,
                 },
+                changed = self.approvals.recv() => match changed {
+                    Ok(change) => self.note_approval(&change),
+                    Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
+                    Err(RecvError::Closed) => return None,
+                },
                 changed = self.packs.changed() => {
                     changed.ok()?;
                     self.pending.push_back(hint("packs.changed.v1", &json!({})));
+                }
+                changed = self.freezes.changed() => {
+                    changed.ok()?;
+                    let frozen = self.freezes.borrow_and_update().everywhere.is_some();
+                    self.pending.push_back(hint("freeze.changed.v1", &json!({"frozen": frozen})));
                 }
                 changed = self.access.changed() => {
                     changed.ok()?;
@@ -174,11 +193,20 @@ impl Live {
         }
     }
 
+    fn note_approval(&mut self, change: &ApprovalChange) {
+        if self.sees_all_approvals || change.person == self.user {
+            let ApprovalChange { approval_id, call_id, state, .. } = change;
+            let data = json!({"approval_id": approval_id, "call_id": call_id, "state": state});
+            self.pending.push_back(hint("approval.changed.v1", &data));
+        }
+    }
+
     /// Whether the credentials still hold and still give the same rights. Doesn't count as use.
     async fn still_may(&mut self) -> Option<()> {
         let identity = authenticate(&self.app, &self.headers, Use::DoesNotCount).await.ok()?;
         identity.check::<Read>().ok()?;
         self.sees_all_calls = identity.sees_all_calls();
+        self.sees_all_approvals = identity.sees_all_approvals();
         (key_of(&identity.credential) == self.identity).then_some(())
     }
 }

@@ -2,14 +2,18 @@
 
 pub mod about;
 pub mod account;
+pub mod approvals;
 pub mod audit;
 pub mod calls;
 pub mod capabilities;
 pub mod enrollment;
 pub mod events;
+pub mod freeze;
+pub mod grants;
 pub mod hosts;
 pub mod models;
 pub mod packs;
+pub mod policy;
 pub mod sessions;
 pub mod settings;
 pub mod tokens;
@@ -28,6 +32,10 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .merge(capabilities::routes())
         .merge(packs::routes())
         .merge(calls::routes())
+        .merge(approvals::routes())
+        .merge(grants::routes())
+        .merge(policy::routes())
+        .merge(freeze::routes())
         .merge(audit::routes())
         .merge(sessions::routes())
         .merge(turns::routes())

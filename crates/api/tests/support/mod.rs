@@ -15,7 +15,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use executor::{Executor, ExecutorParts};
 use fleet::{Fleet, FleetConfig, FleetParts};
-use gate::{CallLimits, Gate, GateParts, ProbeRules, Recorder, Redactor, ToolPolicy};
+use gate::{CallLimits, Gate, GateParts, ProbeRules, RawToolPolicy, Recorder, Redactor, ToolPolicy};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use llm::builtin::Builtin;
@@ -78,6 +78,19 @@ impl TestApi {
 
     /// Starts one with another configuration.
     pub async fn start_with(change: impl FnOnce(&mut ApiConfig)) -> Self {
+        Self::start_as(change, ToolPolicy::default()).await
+    }
+
+    /// Starts one in which calls of `tool` need the approval of a person.
+    pub async fn start_supervised(tool: &str) -> Self {
+        let raw = RawToolPolicy {
+            tools: [(tool.to_owned(), "supervised".to_owned())].into(),
+            ..RawToolPolicy::default()
+        };
+        Self::start_as(|_| {}, ToolPolicy::parse(&raw, [tool]).unwrap()).await
+    }
+
+    async fn start_as(change: impl FnOnce(&mut ApiConfig), policy: ToolPolicy) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(MovedClock::new());
         let keys = MasterKey::from_bytes([7; 32]);
@@ -93,11 +106,12 @@ impl TestApi {
         let gate = Gate::new(GateParts {
             storage: storage.clone(),
             catalogue: Arc::clone(&catalogue),
-            policy: ToolPolicy::default(),
+            policy,
             redactor: Arc::clone(&redactor),
             hosts: Arc::new(fleet.clone()),
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
+            approvals: gate::ApprovalRules::default(),
         });
         let executor = Executor::new(ExecutorParts {
             gate: Arc::new(gate),

@@ -1,8 +1,10 @@
-use super::support::{Door, Script, Setup, in_manager, model_for, ok, on_host, open, open_in, person};
+use super::support::{
+    Door, Script, Setup, in_manager, model_for, nobody_decides, ok, on_host, open, open_in, person,
+};
 use gate::{CallLimits, HostState, Narrowing, ProbeRules, RawToolPolicy, Taint};
 use model::{CallState, Class, Classify, ErrorKind, PolicyDecision, Role, UserId};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
@@ -68,7 +70,7 @@ async fn each_refusal_is_on_record_with_precise_words_and_runs_nothing() {
         policy: RawToolPolicy {
             default: None,
             groups: [("files".to_owned(), "deny".to_owned())].into(),
-            tools: [("probe_dns".to_owned(), "supervised".to_owned())].into(),
+            tools: BTreeMap::new(),
         },
         probes: ProbeRules { own_ports: vec![7443], ..ProbeRules::default() },
         ..Setup::default()
@@ -107,16 +109,6 @@ async fn each_refusal_is_on_record_with_precise_words_and_runs_nothing() {
             on_host(1, "tail_file", json!({"path": "/var/log/syslog"})),
             PolicyDecision::Deny,
             "The configuration denies `tail_file`",
-        ),
-        (
-            on_host(1, "probe_dns", json!({"name": "example.com"})),
-            PolicyDecision::Supervised,
-            "under supervision",
-        ),
-        (
-            on_host(1, "restart_service", restart.clone()),
-            PolicyDecision::Supervised,
-            "needs the approval of a person",
         ),
         (
             gate::CallRequest { caller: person(Role::Viewer), ..on_host(1, "restart_service", restart) },
@@ -195,6 +187,7 @@ async fn bad_arguments_are_told_with_the_schema_and_are_on_record() {
 async fn after_untrusted_text_a_model_may_probe_only_named_places() {
     let door = open(Setup {
         probes: ProbeRules { allow: vec!["*.corp.example".to_owned()], ..ProbeRules::default() },
+        approvals: nobody_decides(),
         ..Setup::default()
     })
     .await;
@@ -207,10 +200,11 @@ async fn after_untrusted_text_a_model_may_probe_only_named_places() {
     for target in ["shop.example.com:443", "web-2:22", "api.corp.example:80", "localhost:5432"] {
         assert_eq!(door.run(tainted(target)).await.state, CallState::Succeeded, "{target}");
     }
-    let refused = door.run(tainted("collect.evil.example:443")).await;
-    assert_eq!(refused.state, CallState::Refused);
-    assert!(refused.error.unwrap().contains("`collect.evil.example`, which neither the operator"));
-    assert_eq!(door.row(refused.call_id).await.policy, PolicyDecision::Supervised);
+    let asked = door.run(tainted("collect.evil.example:443")).await;
+    assert_eq!(asked.state, CallState::Expired);
+    let why = door.approval(asked.call_id).await.why;
+    assert!(why.contains("`collect.evil.example`, which neither the operator"), "{why}");
+    assert_eq!(door.row(asked.call_id).await.policy, PolicyDecision::Supervised);
     let by_person = gate::CallRequest { caller: person(Role::Viewer), ..tainted("collect.evil.example:443") };
     assert_eq!(
         door.run(by_person).await.state,
@@ -226,12 +220,13 @@ async fn after_untrusted_text_a_model_may_probe_only_named_places() {
 
 #[tokio::test]
 async fn an_edge_that_classes_a_skill_higher_is_believed() {
-    let door = open(Setup::default()).await;
+    let door = open(Setup { approvals: nobody_decides(), ..Setup::default() }).await;
     door.change_host(1, |host| {
         host.skills.as_mut().unwrap().get_mut("host_load").unwrap().class = Class::Mutating;
     });
     let outcome = door.run(on_host(1, "host_load", json!({}))).await;
-    assert_eq!(outcome.state, CallState::Refused);
+    assert_eq!(outcome.state, CallState::Expired);
+    assert!(door.seen().is_empty());
     assert_eq!(door.row(outcome.call_id).await.class, Class::Mutating);
 }
 

@@ -1,6 +1,6 @@
 //! Packs beside the manager, loaded from real directories, with a sandbox that starts them as they are.
 
-use super::support::{Door, Setup, in_manager, on_host, open};
+use super::support::{Door, Setup, in_manager, nobody_decides, on_host, open};
 use executor::CallOutcome;
 use futures::future::BoxFuture;
 use gate::{PackFacts, SkillFacts};
@@ -191,13 +191,14 @@ async fn a_pack_beside_the_manager_that_changed_waits_again_and_one_that_went_is
 
 #[tokio::test]
 async fn where_nothing_holds_it_a_safe_skill_beside_the_manager_needs_an_approval() {
-    let (door, sandbox, mut shelf) = (open(Setup::default()).await, Plain::new(false), Shelf::new());
+    let setup = Setup { approvals: nobody_decides(), ..Setup::default() };
+    let (door, sandbox, mut shelf) = (open(setup).await, Plain::new(false), Shelf::new());
     shelf.pack("demo", "echo 1");
     shelf.put_in_place(&door, &sandbox).await;
     accept(&door, "demo").await;
-    let refused = look(&door, json!({})).await;
-    assert!(refusal(&refused).contains("needs the approval"), "{refused:?}");
-    assert_eq!(door.row(refused.call_id).await.class, Class::Mutating);
+    let expired = look(&door, json!({})).await;
+    let row = door.row(expired.call_id).await;
+    assert_eq!((row.state, row.class), (CallState::Expired, Class::Mutating), "{expired:?}");
     assert!(sandbox.profiles.lock().unwrap().is_empty());
 }
 

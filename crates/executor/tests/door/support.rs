@@ -3,9 +3,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use executor::{Executor, ExecutorParts};
 use gate::{
-    AdmittedCall, CallLimits, CallRequest, Dispatched, Gate, GateParts, HostDirectory, HostDispatcher,
-    HostFacts, HostState, Narrowing, Principal, ProbeRules, RawToolPolicy, Redactor, SkillFacts, Taint,
-    ToolPolicy,
+    AdmittedCall, ApprovalRules, CallLimits, CallRequest, Dispatched, Gate, GateParts, HostDirectory,
+    HostDispatcher, HostFacts, HostState, Narrowing, Principal, ProbeRules, RawToolPolicy, Redactor,
+    SkillFacts, Taint, ToolPolicy,
 };
 use model::{
     CallId, CallState, Class, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, Timestamp, UserId,
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use storage::{MasterKey, Storage};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use tools::{Tool, ToolContext};
 
@@ -45,6 +45,7 @@ pub struct ScriptedHosts {
     scripts: Mutex<Vec<Script>>,
     pub seen: Mutex<Vec<Seen>>,
     pub facts: Mutex<BTreeMap<EdgeId, HostFacts>>,
+    changed: broadcast::Sender<EdgeId>,
 }
 
 pub fn ok(result: &str) -> Dispatched {
@@ -102,6 +103,10 @@ impl HostDirectory for ScriptedHosts {
     fn hosts(&self) -> Vec<HostFacts> {
         self.facts.lock().unwrap().values().cloned().collect()
     }
+
+    fn changes(&self) -> Option<broadcast::Receiver<EdgeId>> {
+        Some(self.changed.subscribe())
+    }
 }
 
 pub struct Door {
@@ -118,6 +123,7 @@ pub struct Setup {
     pub policy: RawToolPolicy,
     pub probes: ProbeRules,
     pub limits: CallLimits,
+    pub approvals: ApprovalRules,
     pub tools: Vec<&'static dyn Tool>,
 }
 
@@ -143,6 +149,7 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         scripts: Mutex::default(),
         seen: Mutex::default(),
         facts: Mutex::new(facts),
+        changed: broadcast::channel(16).0,
     });
     let catalogue = Arc::new(ArcSwap::from_pointee(catalogue));
     let gate = Arc::new(Gate::new(GateParts {
@@ -153,6 +160,7 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         hosts: Arc::clone(&hosts) as _,
         probes: setup.probes,
         limits: setup.limits,
+        approvals: setup.approvals,
     }));
     let executor = Executor::new(ExecutorParts {
         gate: Arc::clone(&gate),
@@ -161,8 +169,25 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         dispatcher: Arc::clone(&hosts) as _,
         tools: bodies,
     });
-    Door { executor, gate, catalogue, storage, hosts, folder }
+    let door = Door { executor, gate, catalogue, storage, hosts, folder };
+    door.furnish().await;
+    door
 }
+
+/// Rules under which nobody ever decides in time.
+pub fn nobody_decides() -> ApprovalRules {
+    ApprovalRules { decide_by: Duration::from_millis(30), ..ApprovalRules::default() }
+}
+
+/// The accounts of these tests: an operator who asks, and people of each role.
+pub const PEOPLE: [(i64, &str, Role); 6] = [
+    (1, "Ann", Role::Admin),
+    (5, "Vic", Role::Viewer),
+    (6, "Ola", Role::Operator),
+    (7, "Ada", Role::Operator),
+    (8, "Bea", Role::Approver),
+    (9, "Adm", Role::Admin),
+];
 
 /// Hosts 1 and 2 are online, 3 is offline, 4 is online and lacks a journal.
 fn host(id: i64, catalogue: &Catalogue) -> HostFacts {
@@ -207,8 +232,42 @@ impl Door {
         *self.hosts.scripts.lock().unwrap() = scripts;
     }
 
+    /// Makes the rows that calls refer to, once.
+    async fn furnish(&self) {
+        let people = PEOPLE.map(|(id, name, role)| {
+            format!(
+                "INSERT OR IGNORE INTO users (id, name, display_name, kind, roles, created_at, password_changed_at) \
+                 VALUES ({id}, '{}', '{name}', 'person', '[\"{role}\"]', 0, 0)",
+                name.to_lowercase()
+            )
+        });
+        let hosts = (1..=4).map(|id| {
+            format!(
+                "INSERT OR IGNORE INTO edges (id, name, hostname, labels, state, created_at) \
+                 VALUES ({id}, 'web-{id}', 'web-{id}', '{{}}', 'active', 0)"
+            )
+        });
+        for text in people.into_iter().chain(hosts) {
+            self.sql(text).await;
+        }
+    }
+
+    /// Changes the database behind everybody's back.
+    pub async fn sql(&self, text: impl Into<String>) {
+        let text = text.into();
+        self.storage
+            .write(move |conn| {
+                Box::pin(
+                    async move { Ok(sqlx::query(sqlx::AssertSqlSafe(text)).execute(conn).await.map(drop)?) },
+                )
+            })
+            .await
+            .unwrap();
+    }
+
     pub fn change_host(&self, id: i64, change: impl FnOnce(&mut HostFacts)) {
         change(self.hosts.facts.lock().unwrap().get_mut(&EdgeId(id)).unwrap());
+        let _ = self.hosts.changed.send(EdgeId(id));
     }
 
     pub fn seen(&self) -> Vec<Seen> {

@@ -8,15 +8,20 @@ pub mod skills;
 use edge::{DataDir, EdgeConfig, Options};
 use fleet::{Fleet, FleetConfig, FleetParts, HostView, Labels};
 use gate::{
-    Admission, AdmittedCall, CallLimits, CallRequest, Dispatched, FinishedCall, Gate, GateParts,
-    HostDispatcher as _, HostState, Narrowing, Principal, ProbeRules, Recorder, Redactor, Taint, ToolPolicy,
+    Admission, AdmittedCall, CallLimits, CallRequest, Decider, Dispatched, FinishedCall, Gate, GateParts,
+    HostDispatcher as _, HostState, Narrowing, Principal, ProbeRules, Recorder, Redactor, Ruled, Ruling,
+    Start, Taint, ToolPolicy,
 };
-use model::{CallId, CallState, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, Timestamp, UserId};
+use model::{
+    ApprovalDecision, CallId, CallState, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, Timestamp,
+    UserId,
+};
 use serde_json::Value;
 use skill::Catalogue;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use storage::users::{NewUser, UserKind};
 use storage::{Actor, MasterKey, Storage};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -113,8 +118,18 @@ impl Manager {
             hosts: Arc::new(fleet.clone()),
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
+            approvals: gate::ApprovalRules::default(),
         });
         gate.recover().await.unwrap();
+        let admin = NewUser {
+            name: "admin".to_owned(),
+            display_name: "Ann".to_owned(),
+            kind: UserKind::Person,
+            roles: Roles::new([Role::Admin]),
+            password_hash: None,
+            must_change_password: false,
+        };
+        storage.users().create_first(admin).await.unwrap();
         Self { fleet, gate, storage, clock, dir: dir.to_owned() }
     }
 
@@ -164,8 +179,7 @@ impl Manager {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let token = self.token().await.parse().unwrap();
         let id = edge::enroll(&config, &config_path, &dir, &token, "web-1", &clock).await.unwrap();
-        let verifier = Arc::new(testkit::ManagersWord);
-        let options = Options { registry, clock, verifier, ..Options::new(config, config_path, dir) };
+        let options = Options { registry, clock, ..Options::new(config, config_path, dir) };
         let mut edge = TestEdge { id, options, folder: Arc::new(folder), running: None };
         edge.start();
         edge
@@ -202,11 +216,19 @@ impl Manager {
         self.gate.admit(request(edge, key, args)).await.unwrap()
     }
 
-    /// Admits a call as if a person had approved it.
+    /// Asks for a call that changes something, approves it, and starts it.
     pub async fn admit_approved(&self, edge: EdgeId, key: &str, args: Value) -> AdmittedCall {
-        match self.gate.admit_as_approved(request(edge, key, args), "approval").await.unwrap() {
-            Admission::Admitted(call) => *call,
-            Admission::Rejected(rejection) => panic!("{}", rejection.reason),
+        let waiting = match self.try_admit(edge, key, args).await {
+            Admission::Waiting(waiting) => waiting,
+            other => panic!("nobody was asked: {other:?}"),
+        };
+        let admin = Decider { user: UserId(1), roles: Roles::new([Role::Admin]), by_token: false };
+        let ruling = Ruling { decision: ApprovalDecision::AllowOnce, note: None, grant: None };
+        let ruled = self.gate.decide_approval(&admin, waiting.approval_id, ruling).await.unwrap();
+        assert!(matches!(ruled, Ruled::Done(_)), "{ruled:?}");
+        match self.gate.admit_approved(waiting.call_id).await.unwrap() {
+            Start::Admitted(call) => *call,
+            other => panic!("it did not start: {other:?}"),
         }
     }
 
@@ -249,7 +271,7 @@ impl Manager {
     pub async fn admit(&self, edge: EdgeId, key: &str, args: Value) -> AdmittedCall {
         match self.try_admit(edge, key, args).await {
             Admission::Admitted(call) => *call,
-            Admission::Rejected(rejection) => panic!("{}", rejection.reason),
+            other => panic!("it was not admitted: {other:?}"),
         }
     }
 

@@ -43,12 +43,17 @@ impl CallArgs {
         }
         let mut body = json!({"tool": self.skill, "args": arguments(&self.params)});
         if let Some(edge) = &self.edge {
-            body["edge_id"] = json!(find_host(&client, edge).await?.0);
+            body["edge_id"] = json!(client.find_host(edge).await?.0);
         }
         if let Some(timeout) = self.timeout {
             body["timeout_seconds"] = json!(timeout);
         }
-        let call = client.post("/calls", &body).await?;
+        body["wait"] = json!(false);
+        let mut call = client.post("/calls", &body).await?;
+        if call["state"] == "awaiting_approval" {
+            tell_that_it_waits(&client, &call).await?;
+            call = end_of(&client, &call).await?;
+        }
         let succeeded = call["state"] == "succeeded";
         if self.json {
             local::print(&format!("{call:#}\n"))?;
@@ -67,29 +72,41 @@ impl CallArgs {
     }
 }
 
-fn arguments(params: &[(String, String)]) -> Map<String, Value> {
+/// Parameters as JSON.
+pub(super) fn arguments(params: &[(String, String)]) -> Map<String, Value> {
     let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
     params.iter().map(|(key, text)| (key.clone(), value(text))).collect()
 }
 
-/// The host's id and whether it is online.
-async fn find_host(client: &Client, wanted: &str) -> anyhow::Result<(i64, bool)> {
-    let mut cursor: Option<String> = None;
+/// Tells at the terminal who is waited for, and until when.
+async fn tell_that_it_waits(client: &Client, call: &Value) -> anyhow::Result<()> {
+    let id = call["approval_id"].as_str().context("a waiting call without approval")?;
+    let approval = client.json(client.request(Method::GET, &format!("/approvals/{id}"))).await?;
+    let by = approval["decide_by"].as_str().unwrap_or("?");
+    let why = approval["why"].as_str().unwrap_or("?");
+    eprintln!("{why} It waits at the console, under /approvals/{id}, until {by}.");
+    Ok(())
+}
+
+/// Waits until a call has ended. The stream is opened before the first look, so that no change falls between the two.
+async fn end_of(client: &Client, call: &Value) -> anyhow::Result<Value> {
+    let path = format!("/calls/{}", call["id"].as_str().context("a call without id")?);
     loop {
-        let mut request = client.request(Method::GET, "/hosts").query(&[("limit", "200")]);
-        if let Some(cursor) = &cursor {
-            request = request.query(&[("cursor", cursor)]);
-        }
-        let page = client.json(request).await?;
-        for host in page["items"].as_array().into_iter().flatten() {
-            let id = host["id"].as_i64().context("a host without id")?;
-            if host["name"] == wanted || id.to_string() == wanted {
-                return Ok((id, host["state"] == "online"));
+        let events = client.send(client.request(Method::GET, "/events")).await?;
+        let mut bytes = events.bytes_stream();
+        loop {
+            let now = client.json(client.request(Method::GET, &path)).await?;
+            if !["awaiting_approval", "queued", "running"]
+                .contains(&now["state"].as_str().unwrap_or_default())
+            {
+                return Ok(now);
             }
-        }
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = Some(next.to_owned()),
-            None => anyhow::bail!("there is no host `{wanted}`"),
+            // A keep-alive wakes too, which does no harm.
+            match bytes.next().await {
+                Some(piece) => drop(piece?),
+                // The manager ended the stream: it stops, or restarts.
+                None => break,
+            }
         }
     }
 }
@@ -100,7 +117,7 @@ async fn wait_online(client: &Client, edge: &str) -> anyhow::Result<()> {
     loop {
         let events = client.send(client.request(Method::GET, "/events")).await?;
         let mut bytes = events.bytes_stream();
-        if matches!(find_host(client, edge).await, Ok((_, true))) {
+        if matches!(client.find_host(edge).await, Ok((_, true))) {
             return Ok(());
         }
         let mut text = String::new();
@@ -110,7 +127,7 @@ async fn wait_online(client: &Client, edge: &str) -> anyhow::Result<()> {
             if let Some(end) = text.rfind('\n') {
                 text.drain(..=end);
             }
-            if changed && matches!(find_host(client, edge).await, Ok((_, true))) {
+            if changed && matches!(client.find_host(edge).await, Ok((_, true))) {
                 return Ok(());
             }
         }

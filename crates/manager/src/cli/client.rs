@@ -80,6 +80,28 @@ impl Client {
         Ok(response.json().await?)
     }
 
+    /// The id of the host with this id or name, and whether it is online.
+    pub(super) async fn find_host(&self, wanted: &str) -> anyhow::Result<(i64, bool)> {
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut request = self.request(Method::GET, "/hosts").query(&[("limit", "200")]);
+            if let Some(cursor) = &cursor {
+                request = request.query(&[("cursor", cursor)]);
+            }
+            let page = self.json(request).await?;
+            for host in page["items"].as_array().into_iter().flatten() {
+                let id = host["id"].as_i64().context("a host without id")?;
+                if host["name"] == wanted || id.to_string() == wanted {
+                    return Ok((id, host["state"] == "online"));
+                }
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => anyhow::bail!("there is no host `{wanted}`"),
+            }
+        }
+    }
+
     /// Sends a request; a problem becomes an error with its sentence.
     pub(super) async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         let response =

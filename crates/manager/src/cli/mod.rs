@@ -1,15 +1,18 @@
 //! The command line.
 
+mod approvals;
 mod approvers;
 mod audit;
 mod call;
 mod client;
 mod config;
 mod enroll_token;
+mod freeze;
 mod keyfile;
 mod local;
 mod model;
 mod packs;
+mod policy;
 mod sop;
 mod user;
 
@@ -40,6 +43,12 @@ pub struct ConfigArgs {
 enum Command {
     /// Run the manager
     Serve(ConfigArgs),
+    /// Look at what waits for the approval of people
+    #[command(subcommand)]
+    Approvals(approvals::ApprovalsCommand),
+    /// Look at standing approvals
+    #[command(subcommand)]
+    Grants(approvals::GrantsCommand),
     /// Read and check the audit
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -57,6 +66,13 @@ enum Command {
     /// Make, sign and check the list of approvers
     #[command(subcommand)]
     Approvers(approvers::ApproversCommand),
+    /// Tell what the gate makes of a call
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    /// Stop all changes, on all hosts
+    Freeze(freeze::FreezeArgs),
+    /// Allow changes again; takes an admin's token
+    Unfreeze(freeze::UnfreezeArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -82,12 +98,17 @@ impl Cli {
                 let config = local::load(&args)?;
                 crate::serve::run(config).await
             }
+            Command::Approvals(command) => command.run().await,
+            Command::Grants(command) => command.run().await,
             Command::Audit(command) => command.run().await,
             Command::Call(args) => args.run().await,
             Command::Model(command) => command.run().await,
             Command::Packs(command) => command.run().await,
             Command::Sop(command) => command.run(),
             Command::Approvers(command) => command.run(),
+            Command::Policy(command) => command.run().await,
+            Command::Freeze(args) => args.run().await,
+            Command::Unfreeze(args) => args.run().await,
             Command::Config(command) => command.run(),
             Command::Openapi => local::print(&(api::openapi_json() + "\n")),
             Command::User(command) => command.run().await,

@@ -21,7 +21,7 @@ pub use environment::{Environment, ProcessEnvironment};
 pub use http::{HttpConfig, TlsFiles};
 pub use packs::PacksConfig;
 pub use sandbox::ChildrenConfig;
-pub use security::SecurityConfig;
+pub use security::{NotifyConfig, SecurityConfig};
 pub use storage::StorageConfig;
 pub use telemetry::{LogFormat, TelemetryConfig};
 pub use tunnel::TunnelConfig;

@@ -1,7 +1,10 @@
 //! `[security]`: policy, limits of calls, where probes may go, and redaction.
 
 use super::reader::Reader;
-use gate::{CallLimits, ProbeRules, RawToolPolicy, ToolPolicy};
+use gate::{ApprovalRules, CallLimits, ProbeRules, RawToolPolicy, ToolPolicy};
+use std::path::PathBuf;
+use std::time::Duration;
+use url::Url;
 
 /// Policy, limits of calls, where probes may go, and redaction.
 #[derive(Clone, Debug, Default)]
@@ -13,9 +16,27 @@ pub struct SecurityConfig {
     /// How many calls may be made, in an hour and at once, by one user and of one tool; 0 is no limit. Defaults: 5,000
     /// and 20,000 in an hour, 64 and 256 at once. Calls of the last hour count after a restart, too.
     pub limits: CallLimits,
+    /// How people approve calls that change something. `decide_by_seconds` (120) is how long they may take, and what
+    /// comes after it counts as a denial; `decide_by_dangerous_seconds` (1,800) is the same for dangerous calls;
+    /// `valid_for_seconds` (600) is how long after the decision a call may still start; all from 1 to 86,400.
+    /// `self_approval` (true) lets operators approve their own calls, never through an API token.
+    /// `grants_after_untrusted` (false) lets standing approvals hold in a turn that has taken in text from outside.
+    pub approval: ApprovalRules,
+    /// Who outside is told, once, when a call waits for a person: `security.approval.notify_url` gets a POST that is signed
+    /// with the secret in `notify_secret_file` and links to the card. Default: nobody.
+    pub notify: Option<NotifyConfig>,
     /// Hosts to which probes may go even if neither the operator nor the inventory named them: names, addresses, or
     /// `*.example.com` for all names below. Default: none.
     pub probes_allow: Vec<String>,
+}
+
+/// A program outside that is told when a call waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotifyConfig {
+    /// Where it listens, `https://…` or `http://…`.
+    pub url: Url,
+    /// The file with the secret that signs what it is told: at least 16 bytes; blanks around them don't count.
+    pub secret_file: PathBuf,
 }
 
 impl SecurityConfig {
@@ -51,7 +72,60 @@ impl SecurityConfig {
             tool_policy,
             redaction_patterns: reader.list("security.redaction.patterns"),
             limits: limits(reader),
+            approval: approval(reader),
+            notify: notify(reader),
             probes_allow,
+        }
+    }
+}
+
+/// The longest time that people may take, in seconds: a day.
+const MOST_SECONDS: i64 = 86_400;
+
+fn approval(reader: &mut Reader<'_>) -> ApprovalRules {
+    let mut rules = ApprovalRules::default();
+    for (key, time) in [
+        ("security.approval.decide_by_seconds", &mut rules.decide_by),
+        ("security.approval.decide_by_dangerous_seconds", &mut rules.decide_by_dangerous),
+        ("security.approval.valid_for_seconds", &mut rules.valid_for),
+    ] {
+        if let Some(seconds) = reader.integer(key, 1, MOST_SECONDS) {
+            *time = Duration::from_secs(seconds.unsigned_abs());
+        }
+    }
+    for (key, flag) in [
+        ("security.approval.self_approval", &mut rules.self_approval),
+        ("security.approval.grants_after_untrusted", &mut rules.grants_after_untrusted),
+    ] {
+        if let Some(value) = reader.flag(key) {
+            *flag = value;
+        }
+    }
+    rules
+}
+
+fn notify(reader: &mut Reader<'_>) -> Option<NotifyConfig> {
+    const URL: &str = "security.approval.notify_url";
+    const SECRET_FILE: &str = "security.approval.notify_secret_file";
+    let url: Option<Url> = reader.parsed(URL, "\"https://hooks.example/steadyhand\"");
+    if url.as_ref().is_some_and(|url| !matches!(url.scheme(), "https" | "http")) {
+        reader.problem(URL, "must begin with https:// or http://");
+    }
+    match (url, reader.text(SECRET_FILE).map(PathBuf::from)) {
+        (None, None) => None,
+        (Some(url), Some(secret_file)) => {
+            if !secret_file.is_absolute() {
+                reader.problem(SECRET_FILE, "must begin with /");
+            }
+            Some(NotifyConfig { url, secret_file })
+        }
+        (Some(_), None) => {
+            reader.problem(SECRET_FILE, "must name the file with the secret that signs what is told");
+            None
+        }
+        (None, Some(_)) => {
+            reader.problem(URL, "must say where to tell it, since there is a secret for it");
+            None
         }
     }
 }

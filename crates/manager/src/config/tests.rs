@@ -187,3 +187,21 @@ fn packs_and_what_holds_them_are_configured_as_on_an_edge() {
         assert!(told.contains(part), "missing `{part}` in:\n{told}");
     }
 }
+
+#[test]
+fn who_is_told_of_waiting_calls_needs_an_address_and_a_secret() {
+    let section = |keys: &str| format!("[security.approval]\n{keys}");
+    let both = "notify_url = \"https://hooks.example/x\"\nnotify_secret_file = \"/etc/steadyhand/hook\"";
+    let notify = parse(&section(both), &[]).unwrap().security.notify.unwrap();
+    assert_eq!(notify.url.as_str(), "https://hooks.example/x");
+    assert_eq!(parse("", &[]).unwrap().security.notify, None);
+    for (keys, told) in [
+        ("notify_url = \"https://hooks.example/x\"", "notify_secret_file: must name the file"),
+        ("notify_secret_file = \"/x\"", "notify_url: must say where"),
+        ("notify_url = \"ftp://x/\"\nnotify_secret_file = \"/x\"", "notify_url: must begin with https://"),
+        ("notify_url = \"https://x/\"\nnotify_secret_file = \"x\"", "notify_secret_file: must begin with /"),
+    ] {
+        let problems = problems(&section(keys), &[]);
+        assert!(problems.contains(told), "no `{told}` in:\n{problems}");
+    }
+}

@@ -30,7 +30,6 @@ const RECEIVED: &[(&str, &str)] = &[
     ("policy_decision", "policy_decision"),
     ("token_id", "token_id"),
     ("token_name", "token_name"),
-    ("device_seq", "device_seq"),
 ];
 
 /// Columns that every entry with a state sets anew.
@@ -43,7 +42,13 @@ const ENDED: &[(&str, &str)] = &[
 ];
 
 /// Columns that an entry sets only if it has something to say.
-const KEPT: &[(&str, &str)] = &[("sandbox", "sandbox"), ("duration_ms", "duration_ms")];
+const KEPT: &[(&str, &str)] = &[
+    ("sandbox", "sandbox"),
+    ("duration_ms", "duration_ms"),
+    // A call that waited for a person gets its number when it starts.
+    ("device_seq", "device_seq"),
+    ("approval_id", "approval_id"),
+];
 
 /// One row as JSON, so that its columns compare with the fields of the chain.
 #[derive(sqlx::FromRow)]
@@ -76,6 +81,7 @@ struct Row {
     token_id: Option<i64>,
     token_name: Option<String>,
     device_seq: Option<i64>,
+    approval_id: Option<Uuid>,
     cancel_requested_at: Option<i64>,
 }
 
@@ -102,6 +108,7 @@ impl Row {
             "token_id" => number(self.token_id),
             "token_name" => text(&self.token_name),
             "device_seq" => number(self.device_seq),
+            "approval_id" => id(&self.approval_id),
             "status" => self.status.as_str().into(),
             "error" => text(&self.error),
             "error_kind" => text(&self.error_kind),

@@ -77,6 +77,8 @@ pub struct CallRow {
     pub seq: Option<u64>,
     /// When somebody wanted it stopped, if it isn't safe.
     pub cancel_requested_at: Option<Timestamp>,
+    /// The approval that it waits or waited for, or the grant that let it run.
+    pub approval: Option<Uuid>,
 }
 
 impl CallRow {
@@ -91,10 +93,15 @@ pub(super) const COLUMNS: &str = "id, session_id, turn_id, parent_call_id, tool_
      args_digest, definition_hash, result_bytes, result_digest, result_artifact_id, status, error, error_kind, \
      device_id, device_name, created_at, started_at, deadline_at, finished_at, duration_ms, caller_user_id, \
      caller_role, on_behalf_of, origin, policy_decision, sandbox, token_id, token_name, device_seq, \
-     cancel_requested_at";
+     cancel_requested_at, approval_id";
+
+/// The columns of [`StoredCall`] of the table that goes by this name in a query.
+pub(crate) fn prefixed_columns(table: &str) -> String {
+    COLUMNS.split(", ").map(|column| format!("{table}.{column}")).collect::<Vec<_>>().join(", ")
+}
 
 #[derive(FromRow)]
-pub(super) struct StoredCall {
+pub(crate) struct StoredCall {
     id: Uuid,
     session_id: Option<Uuid>,
     turn_id: Option<Uuid>,
@@ -128,10 +135,11 @@ pub(super) struct StoredCall {
     token_name: Option<String>,
     device_seq: Option<i64>,
     cancel_requested_at: Option<i64>,
+    approval_id: Option<Uuid>,
 }
 
 impl StoredCall {
-    pub(super) fn read(self) -> Result<CallRow, StorageError> {
+    pub(crate) fn read(self) -> Result<CallRow, StorageError> {
         let args = serde_json::from_str(&self.args_json)
             .map_err(|_| StorageError::corrupt(format!("the arguments of call {}", self.id)))?;
         Ok(CallRow {
@@ -167,6 +175,7 @@ impl StoredCall {
             token: CallToken::of_columns(self.token_id, self.token_name),
             seq: self.device_seq.map(i64::cast_unsigned),
             cancel_requested_at: self.cancel_requested_at.map(from_micros).transpose()?,
+            approval: self.approval_id,
         })
     }
 }

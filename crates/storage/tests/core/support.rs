@@ -74,6 +74,7 @@ pub fn new_call(tool: &str) -> NewCall {
         origin: Origin::Api,
         policy: PolicyDecision::Allow,
         deadline: None,
+        approval: None,
     }
 }
 

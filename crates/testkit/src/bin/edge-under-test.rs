@@ -1,5 +1,4 @@
-//! A real edge that can be made to die at any step of its journal, and that takes the manager's word for approvals.
-//! Only tests start it.
+//! A real edge that can be made to die at any step of its journal. Only tests start it.
 
 use admission::{Point, Watcher};
 use anyhow::Context as _;
@@ -9,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use testkit::{CountEffects, GoDown, ManagersWord, die};
+use testkit::{CountEffects, GoDown, die};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Parser)]
@@ -52,7 +51,6 @@ fn main() -> anyhow::Result<()> {
     let built = Options::new(loaded, config, DataDir::new(dir));
     let options = Options {
         registry: built.registry.clone().with(CountEffects).with(GoDown),
-        verifier: Arc::new(ManagersWord),
         watcher: Arc::new(Dies { at: die_at, left: AtomicU32::new(nth) }),
         boot_id,
         ..built

@@ -52,15 +52,12 @@ pub fn check(metadata: &Metadata) -> Vec<String> {
     let mut failures = Vec::new();
     for (name, package) in &own {
         if DEVELOPMENT_ONLY.contains(name) {
-            // Built in one command with a shipped crate, they would lend it their features.
-            failures.extend(test_features(package));
             continue;
         }
         let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| known == name) else {
             failures.push(format!("the crate `{name}` is not in the picture: add it to xtask's check/graph.rs and docs/ARCHITECTURE.md"));
             continue;
         };
-        failures.extend(test_features(package));
         for dependency in own_arrows(package) {
             if !allowed.contains(&dependency) {
                 failures.push(format!(
@@ -76,22 +73,6 @@ pub fn check(metadata: &Metadata) -> Vec<String> {
         }
     }
     failures
-}
-
-/// Ways past a door that are there for tests must not be in anything that is shipped: only `dev-dependencies` may ask for
-/// them.
-fn test_features(package: &Package) -> impl Iterator<Item = String> {
-    package
-        .dependencies
-        .iter()
-        .filter(|dependency| dependency.path.is_some() && dependency.kind.as_deref() != Some("dev"))
-        .filter(|dependency| dependency.features.iter().any(|feature| feature == "testing"))
-        .map(|dependency| {
-            format!(
-                "`{}` asks for `{}` with the feature `testing`, which is for tests only",
-                package.name, dependency.name
-            )
-        })
 }
 
 /// The workspace's own crates that a package names, outside of its tests.

@@ -1,4 +1,4 @@
-//! Cancels a running call.
+//! Cancels a call that runs or waits for a person.
 
 use super::get::visible;
 use crate::auth::Caller;
@@ -10,7 +10,8 @@ use axum::extract::State;
 use http::StatusCode;
 use model::CallId;
 
-/// Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back.
+/// Asks a running call to stop. Its row tells when it has. A change whose host is away is stopped when that is back. A call
+/// that waits for a person is withdrawn at once.
 #[utoipa::path(post, path = "/api/v1/calls/{id}/cancel", operation_id = "cancel_call", tag = "calls",
     params(("id" = Uuid, Path)), responses((status = ACCEPTED)),
     security(("cookie" = ["viewer"]), ("token" = ["call"])))]
@@ -20,6 +21,10 @@ pub(super) async fn handler(
     Path(id): Path<CallId>,
 ) -> Result<StatusCode, ApiError> {
     let row = visible(&app, &caller, id).await?;
+    let by = format!("{} stopped it before anybody decided; nothing was run.", caller.user.name);
+    if app.storage.approvals().withdraw(id, caller.actor(), by).await? {
+        return Ok(StatusCode::ACCEPTED);
+    }
     // Kept first, with who wants it: a call in the journal of a host that isn't there is stopped when it is back.
     let kept = app.storage.calls().request_cancel(id, caller.actor()).await?;
     if app.executor.cancel(id) || kept {

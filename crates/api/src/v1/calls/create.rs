@@ -9,11 +9,14 @@ use crate::state::AppState;
 use crate::words::ScopeWord;
 use axum::extract::State;
 use gate::{CallRequest, Narrowing, Taint};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use model::{CallId, EdgeId, Origin, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
+use storage::approvals::ApprovalChange;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
@@ -38,8 +41,15 @@ pub struct CreateCallRequest {
     #[serde(default = "no_arguments")]
     #[schema(value_type = Object)]
     args: Value,
-    /// When to give up, 1–600 s.
+    /// When to give up, 1–600 s. Waiting for a person doesn't count.
     timeout_seconds: Option<u64>,
+    /// Whether to wait for the end of a call that waits for a person. If not, the answer is the waiting call.
+    #[serde(default = "yes")]
+    wait: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 fn no_arguments() -> Value {
@@ -47,16 +57,17 @@ fn no_arguments() -> Value {
 }
 
 /// Runs a capability and answers with the call when it has ended, however it did. If the client goes away before,
-/// a safe call is cancelled.
+/// a safe call is cancelled. A call that needs a person's approval waits for it first, also when the client goes away;
+/// with `wait` = false the answer comes at once and is the waiting call (202).
 #[utoipa::path(post, path = "/api/v1/calls", operation_id = "create_call", tag = "calls",
-    request_body = CreateCallRequest, responses((status = OK, body = CallView)),
+    request_body = CreateCallRequest, responses((status = OK, body = CallView), (status = ACCEPTED, body = CallView)),
     security(("cookie" = ["viewer"]), ("token" = ["call"])))]
 pub(super) async fn handler(
     State(app): State<AppState>,
     caller: Caller<Run>,
     headers: HeaderMap,
     Json(request): Json<CreateCallRequest>,
-) -> Result<axum::Json<CallView>, ApiError> {
+) -> Result<(StatusCode, axum::Json<CallView>), ApiError> {
     let timeout = match request.timeout_seconds {
         None => None,
         Some(seconds @ 1..=MAX_TIMEOUT_SECONDS) => Some(Duration::from_secs(seconds)),
@@ -64,12 +75,7 @@ pub(super) async fn handler(
             return Err(ApiError::invalid("/timeout_seconds", format!("must be 1 to {MAX_TIMEOUT_SECONDS}")));
         }
     };
-    let catalogue = app.catalogue.load();
-    let scope = request.scope.unwrap_or_else(|| match request.edge_id {
-        Some(_) => Scope::Host,
-        None if catalogue.get(Scope::Manager, &request.tool).is_some() => Scope::Manager,
-        None => Scope::Host,
-    });
+    let scope = scope_of(&app, request.scope, request.edge_id, &request.tool);
     let call_id = CallId::generate();
     let call = CallRequest {
         call_id,
@@ -87,12 +93,41 @@ pub(super) async fn handler(
         narrowing: Narrowing::All,
     };
     // If the client goes away this future is dropped: the executor then stops a safe call and ends its row.
-    let outcome = app.executor.request(call, CancellationToken::new()).await?;
+    let mut asked = app.storage.approval_changes();
+    let outcome = tokio::select! {
+        outcome = app.executor.request(call, CancellationToken::new()) => Some(outcome?),
+        // Dropped while it waits for a person, the request goes on: the call runs once it is approved.
+        () = is_asked(&mut asked, call_id), if !request.wait => None,
+    };
     let row = app.storage.calls().find(call_id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    let Some(outcome) = outcome else {
+        return Ok((StatusCode::ACCEPTED, axum::Json(CallView::of(row, &Names::load(&app).await?))));
+    };
     let text = outcome.result.as_ref().map(Value::to_string);
     let mut view = CallView::of(row, &Names::load(&app).await?).with_result(text.as_deref());
     view.schema = outcome.schema;
-    Ok(axum::Json(view))
+    Ok((StatusCode::OK, axum::Json(view)))
+}
+
+/// Waits until a person is asked about a call.
+async fn is_asked(changes: &mut broadcast::Receiver<ApprovalChange>, call: CallId) {
+    loop {
+        match changes.recv().await {
+            Ok(change) if change.call_id == call => return,
+            // What was missed may have been it; who asked for the call gets its end then.
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// Where a call runs that may not say so.
+pub(crate) fn scope_of(app: &AppState, scope: Option<Scope>, edge: Option<EdgeId>, tool: &str) -> Scope {
+    scope.unwrap_or_else(|| match edge {
+        Some(_) => Scope::Host,
+        None if app.catalogue.load().get(Scope::Manager, tool).is_some() => Scope::Manager,
+        None => Scope::Host,
+    })
 }
 
 fn origin_of(headers: &HeaderMap) -> Origin {

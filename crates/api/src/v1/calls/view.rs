@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use storage::calls::CallRow;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// Who made a call.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -116,6 +117,9 @@ pub struct CallView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Uuid>)]
     pub parent_call_id: Option<CallId>,
+    /// The approval that it waits or waited for, or the grant that let it run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<Uuid>,
     /// What policy and class said.
     #[schema(value_type = PolicyDecisionWord)]
     pub policy_decision: PolicyDecision,
@@ -160,6 +164,7 @@ impl CallView {
             session_id: row.session,
             turn_id: row.turn,
             parent_call_id: row.parent,
+            approval_id: row.approval,
             policy_decision: row.policy,
             sandbox: row.sandbox,
             definition_hash: row.definition_hash,

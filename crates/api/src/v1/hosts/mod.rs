@@ -4,6 +4,7 @@ mod allow_rejoin;
 mod delete;
 mod get;
 mod list;
+mod read_only;
 mod resolve;
 mod revoke;
 mod update;
@@ -19,6 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(list::handler))
         .routes(routes!(get::handler, update::handler, delete::handler))
+        .routes(routes!(read_only::handler))
         .routes(routes!(revoke::handler))
         .routes(routes!(allow_rejoin::handler))
         .routes(routes!(resolve::handler))

@@ -71,6 +71,10 @@ pub struct HostView {
     /// Its load, if it is online and told it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoadView>,
+    /// Whether it is to take safe calls only.
+    pub read_only: bool,
+    /// Whether its edge refuses changes, as far as it has told: because it is read-only, or all changes are frozen.
+    pub frozen: bool,
     /// Since when it is connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connected_at: Option<DateTime<Utc>>,
@@ -153,6 +157,8 @@ impl From<&FleetHost> for HostView {
                 memory_percent: load.memory_percent,
                 disk_percent: load.disk_percent,
             }),
+            read_only: host.read_only,
+            frozen: host.frozen,
             connected_at: host.connected_at,
             last_seen_at: host.last_seen_at,
             created_at: host.created_at,
