@@ -115,13 +115,16 @@ async function runCall(body: Record<string, unknown>): Promise<Call> {
   calls.unshift(call);
   const changes = capability.class === "mutating" || (capability.key === "bash" && reasonsOf(call.args).length > 0);
   if (changes) {
-    const approval = await decided(askFor(call));
-    if (approval.state !== "approved") {
-      call.error = approval.state === "denied" ? `denied by ${approval.decided_by?.name}` : "nobody decided in time";
-      call.result = undefined;
-      return call;
-    }
-    call.state = "succeeded";
+    const asked = decided(askFor(call)).then((approval) => {
+      if (approval.state === "approved") call.state = "succeeded";
+      else {
+        call.error = approval.state === "denied" ? `denied by ${approval.decided_by?.name}` : "nobody decided in time";
+        call.result = undefined;
+      }
+      announce("calls.changed.v1", { call_id: call.id, state: call.state });
+    });
+    if (body.wait !== false) await asked;
+    return call;
   }
   announce("calls.changed.v1", { call_id: call.id, state: call.state });
   return call;

@@ -70,6 +70,7 @@ export type RunCall = Omit<Schemas["CreateCallRequest"], "args" | "edge_id" | "s
   args: JsonObject;
   edge_id?: number;
   scope?: Scope;
+  wait?: boolean;
 };
 export type CallFilter = Omit<
   NonNullable<operations["list_calls"]["parameters"]["query"]>,

@@ -18,4 +18,11 @@ export const CALL_STATES = [
   "unknown",
 ] as const satisfies readonly CallState[];
 
+const OPEN: ReadonlySet<CallState> = new Set(["awaiting_approval", "queued", "running"]);
+
+/** Whether a call has ended: nothing changes any more. */
+export function isFinal(state: CallState): boolean {
+  return !OPEN.has(state);
+}
+
 export const ORIGINS = ["chat", "api", "cli", "mcp", "schedule", "agent", "local"] as const satisfies readonly Origin[];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Approval, ClassReason, Grant } from "../api/approvals";
 import {
-  approvalOfRun,
   arrange,
   askerOf,
   countdownTo,
@@ -215,20 +214,5 @@ describe("the inbox", () => {
 
   it("keeps what was decided where it is", () => {
     expect(arrange(["b", "a"], ["a"], false)).toEqual({ shown: ["b", "a"], held: 0 });
-  });
-});
-
-describe("the approval of a run from a form", () => {
-  const run = { tool: "restart_service", scope: "host", edge: 1, person: 1, before: new Set<string>() };
-
-  it("is the new one of the same tool, host and person", () => {
-    expect(approvalOfRun([approval()], run)?.id).toBe("p1");
-    expect(approvalOfRun([approval()], { ...run, before: new Set(["p1"]) })).toBeNull();
-    expect(approvalOfRun([approval()], { ...run, edge: 2 })).toBeNull();
-    expect(approvalOfRun([approval()], { ...run, person: 2 })).toBeNull();
-  });
-
-  it("is never one of a chat or of another call's child", () => {
-    expect(approvalOfRun([approval({ session_id: "s" }), approval({ parent_call_id: "c0" })], run)).toBeNull();
   });
 });

@@ -229,25 +229,3 @@ export function arrange(
   if (busy && shown.length > 0) return { shown: [...shown], held: fresh.length };
   return { shown: [...fresh, ...shown], held: 0 };
 }
-
-/**
- * The approval that a run started from a form waits for: the newest of the same tool and host by the same person that
- * wasn't there before. A form doesn't know its call's id until the call has ended.
- */
-export function approvalOfRun(
-  pending: readonly Approval[],
-  run: { tool: string; scope: string; edge: number | null; person: number; before: ReadonlySet<string> },
-): Approval | null {
-  return (
-    pending.find(
-      (each) =>
-        !run.before.has(each.id) &&
-        each.tool === run.tool &&
-        each.scope === run.scope &&
-        (each.edge_id ?? null) === run.edge &&
-        each.requested_by.id === run.person &&
-        !each.session_id &&
-        !each.parent_call_id,
-    ) ?? null
-  );
-}

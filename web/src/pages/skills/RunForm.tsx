@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Ban, Play, ShieldQuestion, Square } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
-import type { Approval } from "../../api/approvals";
+import { useRef, useState } from "react";
 import { ApiError, api, messageOf } from "../../api/client";
-import { pendingApprovalsQuery } from "../../api/queries";
-import type { Capability, RunCall } from "../../api/types";
+import { callQuery } from "../../api/queries";
+import type { Call, Capability, RunCall } from "../../api/types";
+import { isFinal } from "../../api/words";
 import { ApprovalCard } from "../../components/approval/ApprovalCard";
 import { Button } from "../../components/Button";
 import { CallRow } from "../../components/CallRow";
@@ -14,8 +14,6 @@ import { Card } from "../../components/Page";
 import { SchemaForm } from "../../components/SchemaForm";
 import { shownCall } from "../../components/shown-call";
 import { toast } from "../../components/toasts";
-import { useMe } from "../../frame/session";
-import { approvalOfRun } from "../../lib/approval";
 import { cliCommand, curlCommand } from "../../lib/command-lines";
 import { defaults } from "../../lib/schema";
 
@@ -33,16 +31,20 @@ export function RunForm({ capability }: { capability: Capability }) {
   const run = useMutation({
     mutationFn: (wanted: RunCall) => {
       abort.current = new AbortController();
-      return api.runCall(wanted, abort.current.signal);
+      // A call that waits for a person answers at once, and is followed by its id.
+      return api.runCall({ ...wanted, wait: false }, abort.current.signal);
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["calls"] }),
   });
-  const waiting = useWaiting(run.isPending ? run.variables : undefined);
-  const stop = () => {
-    // A call that waits for a decision goes on waiting when its caller leaves.
-    if (waiting) void api.cancelCall(waiting.call_id).catch((error) => toast(messageOf(error), "error"));
-    else abort.current?.abort();
-  };
+  const asked = run.data?.state === "awaiting_approval" ? run.data : null;
+  const followed = useQuery({ ...callQuery(asked?.id ?? ""), enabled: asked !== null });
+  const ran: Call | undefined = asked ? followed.data : run.data;
+  const waiting = asked !== null && (!ran || !isFinal(ran.state));
+  const cancel = useMutation({
+    mutationFn: (id: string) => api.cancelCall(id),
+    onError: (error) => toast(`Could not stop: ${messageOf(error)}`, "error"),
+  });
+  const stop = () => (asked ? cancel.mutate(asked.id) : abort.current?.abort());
   const stopped = run.error instanceof DOMException && run.error.name === "AbortError";
   return (
     <>
@@ -65,7 +67,7 @@ export function RunForm({ capability }: { capability: Capability }) {
           <SchemaForm
             capability={capability}
             submitLabel="Run"
-            busy={run.isPending}
+            busy={run.isPending || waiting}
             onChange={setCall}
             onSubmit={(wanted) => {
               setCall(wanted);
@@ -73,8 +75,8 @@ export function RunForm({ capability }: { capability: Capability }) {
             }}
             told={run.error instanceof ApiError ? run.error.problem.errors : undefined}
             extra={
-              run.isPending ? (
-                <Button icon={Square} onClick={stop}>
+              run.isPending || waiting ? (
+                <Button icon={Square} busy={cancel.isPending} onClick={stop}>
                   Stop
                 </Button>
               ) : (
@@ -84,10 +86,10 @@ export function RunForm({ capability }: { capability: Capability }) {
               )
             }
           />
-          {waiting && (
+          {asked?.approval_id && (
             // It may stand below what the screen shows; the focus stays where it is.
-            <div key={waiting.id} ref={intoView}>
-              <ApprovalCard id={waiting.id} known={waiting} />
+            <div key={asked.id} ref={intoView}>
+              <ApprovalCard id={asked.approval_id} />
             </div>
           )}
           {run.error && (
@@ -95,7 +97,12 @@ export function RunForm({ capability }: { capability: Capability }) {
               {stopped ? "Stopped." : messageOf(run.error)}
             </p>
           )}
-          {run.data && <CallRow key={run.data.id} call={shownCall(run.data)} open />}
+          {asked && followed.error && (
+            <p role="alert" className="text-13 text-danger-text">
+              {messageOf(followed.error)}
+            </p>
+          )}
+          {ran && !waiting && <CallRow key={ran.id} call={shownCall(ran)} open />}
         </div>
       </Card>
       <Card title="The same call elsewhere">
@@ -118,32 +125,6 @@ function asks(capability: Capability): string | null {
   return capability.class === "mutating"
     ? "It changes something, so a person decides first, unless a standing grant fits."
     : null;
-}
-
-/** The approval that the run waits for, if it does. */
-function useWaiting(run: RunCall | undefined): Approval | null {
-  const me = useMe();
-  const pending = useQuery({ ...pendingApprovalsQuery, enabled: run !== undefined }).data;
-  const before = useRef<ReadonlySet<string>>(new Set());
-  const [own, setOwn] = useState<Approval | null>(null);
-  const client = useQueryClient();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was there when the run began
-  useEffect(() => {
-    setOwn(null);
-    before.current = new Set(client.getQueryData(pendingApprovalsQuery.queryKey)?.map((each) => each.id));
-  }, [run]);
-  useEffect(() => {
-    if (!run || !pending || own) return;
-    const found = approvalOfRun(pending, {
-      tool: run.tool,
-      scope: run.scope ?? "host",
-      edge: run.edge_id ?? null,
-      person: me.user.id,
-      before: before.current,
-    });
-    if (found) setOwn(found);
-  }, [run, pending, own, me.user.id]);
-  return run ? own : null;
 }
 
 function CommandLine({ name, text }: { name: string; text: string }) {
