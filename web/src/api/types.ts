@@ -33,11 +33,6 @@ export interface JsonSchema {
   oneOf?: JsonSchema[];
 }
 
-interface Holds {
-  read_only?: boolean;
-  frozen?: boolean;
-}
-
 export type Role = Schemas["Role"];
 export type CapabilityClass = Schemas["Class"];
 export type Scope = Schemas["Scope"];
@@ -51,8 +46,8 @@ export type TokenScope = Schemas["TokenScope"];
 export type Me = Schemas["Me"];
 export type Problem = Partial<Schemas["Problem"]> & Pick<Schemas["Problem"], "title" | "status">;
 export type User = Schemas["User"];
-export type Host = Schemas["Host"] & Holds;
-export type HostDetail = Schemas["HostDetail"] & Holds;
+export type Host = Schemas["Host"];
+export type HostDetail = Schemas["HostDetail"];
 export type EnrollmentToken = Schemas["EnrollmentToken"];
 export type NewEnrollmentToken = Schemas["CreatedEnrollment"];
 export type CapabilityHost = Schemas["CapabilityHost"];
@@ -60,7 +55,6 @@ export type Capability = Omit<Schemas["Capability"], "params"> & { params: JsonS
 export type Pack = Schemas["Pack"];
 export type Call = Omit<Schemas["Call"], "args" | "result" | "schema"> & {
   args: Json;
-  approval_id?: string | null;
   result?: Json;
   schema?: JsonSchema;
 };
@@ -70,7 +64,6 @@ export type RunCall = Omit<Schemas["CreateCallRequest"], "args" | "edge_id" | "s
   args: JsonObject;
   edge_id?: number;
   scope?: Scope;
-  wait?: boolean;
 };
 export type CallFilter = Omit<
   NonNullable<operations["list_calls"]["parameters"]["query"]>,

@@ -150,7 +150,6 @@ describe("the words of a card", () => {
       "Allowed once by kim",
     );
     expect(decisionLine(approval({ state: "denied", decision: "deny", decided_by: by }))).toBe("Denied by kim");
-    expect(decisionLine(approval({ state: "approved", decision: "grant" }))).toBe("Allowed by a standing grant");
     expect(decisionLine(approval({ state: "expired" }))).toBe("Nobody decided in time");
   });
 });

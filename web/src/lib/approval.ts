@@ -93,7 +93,6 @@ const ALLOWED: Record<Exclude<Decision, "deny">, string> = {
   allow_once: "Allowed once",
   allow_chat: "Allowed in this chat",
   allow_always: "Always allowed",
-  grant: "Allowed by a standing grant",
 };
 
 export function decisionWord(approval: Pick<Approval, "state" | "decision">): string {
