@@ -31,6 +31,9 @@ pub struct CapabilityView {
     /// The least class of its calls.
     #[schema(value_type = ClassWord)]
     class: Class,
+    /// The parameter that decides the class of a call, where one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classed_by: Option<&'static str>,
     /// Where it runs.
     #[schema(value_type = ScopeWord)]
     scope: Scope,
@@ -118,6 +121,7 @@ fn view(
         name: definition.name,
         description: definition.description,
         class: capability.least_class(),
+        classed_by: capability.classed_by(),
         scope: definition.scope,
         category: definition.category,
         params: definition.params,
