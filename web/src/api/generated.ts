@@ -1207,6 +1207,8 @@ export interface components {
             category: string;
             /** @description The least class of its calls. */
             class: components["schemas"]["Class"];
+            /** @description The parameter that decides the class of a call, where one does. */
+            classed_by?: string | null;
             /** @description What it does. */
             description: string;
             /** @description Its version. */
@@ -2102,6 +2104,8 @@ export interface components {
                 category: string;
                 /** @description The least class of its calls. */
                 class: components["schemas"]["Class"];
+                /** @description The parameter that decides the class of a call, where one does. */
+                classed_by?: string | null;
                 /** @description What it does. */
                 description: string;
                 /** @description Its version. */
