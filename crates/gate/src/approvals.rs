@@ -274,7 +274,11 @@ impl Gate {
             return Ok(Ruled::Invalid(format!("A note has at most {MAX_NOTE_CHARS} characters.")));
         }
         let exact = self.storage.calls().exact_args(approval.call.id).await.map_err(GateError::Approval)?;
-        let Some(exact) = exact else { return Ok(Ruled::Before(Box::new(approval))) };
+        let Some(exact) = exact else {
+            // The call has ended since: what is told must be how it stands now, with who decided.
+            let now = approvals.find(id).await.map_err(GateError::Approval)?;
+            return Ok(Ruled::Before(Box::new(now.unwrap_or(approval))));
+        };
         let grant = match self.new_grant(&approval, exact, &ruling) {
             Ok(grant) => grant,
             Err(reason) => return Ok(Ruled::Invalid(reason)),

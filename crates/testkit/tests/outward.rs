@@ -62,8 +62,12 @@ async fn after_text_from_outside_calls_reach_only_places_that_somebody_named() -
         Answer::text("Done."),
     ])
     .await?;
-    let mut product =
-        with_model(&server).configuration("[security.probes]\nallow = [\"*.corp.example\"]").start().await?;
+    let mut product = with_model(&server)
+        .configuration("[security.probes]\nallow = [\"*.corp.example\"]")
+        // Nobody decides here, and nobody wants to wait for that.
+        .configuration("[security.approval]\ndecide_by_seconds = 1")
+        .start()
+        .await?;
     let admin = product.admin().await?;
     let _edge = product.start_edge("alpha").await?;
     let host = admin.wait_online("alpha").await?;
@@ -82,12 +86,19 @@ async fn after_text_from_outside_calls_reach_only_places_that_somebody_named() -
         assert!(state == "refused" && error.contains(part), "{index}: {ends:?}");
     };
     refused(0, "commands never go there");
-    refused(3, "would contact `evil.example`");
-    refused(4, "would contact `secret.evil.example`");
-    refused(8, "would contact `secret.evil.example`");
-    for index in [1, 2, 5, 6, 7, 9] {
-        assert_ne!(ends[index].0, "refused", "{index}: {ends:?}");
+    for index in [3, 4, 8] {
+        assert_eq!(ends[index].0, "expired", "{index}: {ends:?}");
     }
+    for index in [1, 2, 5, 6, 7, 9] {
+        assert!(!["refused", "expired"].contains(&ends[index].0.as_str()), "{index}: {ends:?}");
+    }
+    let asked = admin.get("/approvals?state=decided").await?.ok()?;
+    let asked: Vec<&str> =
+        asked["items"].as_array().unwrap().iter().map(|approval| approval["why"].as_str().unwrap()).collect();
+    let times = |part: &str| asked.iter().filter(|why| why.contains(part)).count();
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert_eq!(times("would contact `evil.example`"), 1, "{asked:?}");
+    assert_eq!(times("would contact `secret.evil.example`"), 2, "{asked:?}");
 
     // What a person asks for themselves, the person has named; but never where credentials are handed out, nor the product.
     let own = async |command: &str| -> Result<Value> {

@@ -19,7 +19,7 @@ async fn while_changes_are_frozen_only_safe_calls_start_and_the_refusal_says_who
     let error = refused.error.unwrap();
     assert_eq!(refused.state, CallState::Refused);
     assert!(error.starts_with("Changes are frozen since 20"), "{error}");
-    assert!(error.ends_with("by user 7: a bad deploy. Only safe calls run."), "{error}");
+    assert!(error.ends_with("by Ada: a bad deploy. Only safe calls run."), "{error}");
     let row = door.row(refused.call_id).await;
     assert_eq!(row.policy, PolicyDecision::Deny);
     assert_eq!(door.gate.explain(restart(1)).await.unwrap().rule, Rule::Freeze);
@@ -36,7 +36,6 @@ async fn while_changes_are_frozen_only_safe_calls_start_and_the_refusal_says_who
 #[tokio::test]
 async fn a_read_only_host_takes_no_changes_and_the_others_do() {
     let door = open(Setup::default()).await;
-    add_host(&door.storage).await;
     door.storage.freezes().set_read_only(EdgeId(1), true, ANN, Actor::User(ANN)).await.unwrap();
     let said = door.gate.explain(restart(1)).await.unwrap();
     assert_eq!((said.fate, &said.rule), (Fate::Deny, &Rule::ReadOnly));
@@ -50,7 +49,6 @@ async fn a_read_only_host_takes_no_changes_and_the_others_do() {
 #[tokio::test]
 async fn a_freeze_survives_a_restart_and_each_change_is_audited_once() {
     let door = open(Setup::default()).await;
-    add_host(&door.storage).await;
     let (freezes, actor) = (door.storage.freezes(), Actor::User(ANN));
     freezes.freeze(Some("first".to_owned()), ANN, actor).await.unwrap();
     freezes.freeze(Some("second".to_owned()), UserId(8), Actor::User(UserId(8))).await.unwrap();
@@ -77,18 +75,4 @@ async fn a_freeze_survives_a_restart_and_each_change_is_audited_once() {
     kinds.sort_unstable();
     assert_eq!(kinds, ["freeze.off", "freeze.on", "host.read_only", "host.read_only"]);
     assert!(door.storage.audit().verify().await.unwrap().ok);
-}
-
-/// The scripted hosts aren't in the database; a host that is made read-only must be.
-async fn add_host(storage: &storage::Storage) {
-    storage
-        .write(|conn| {
-            Box::pin(async move {
-                let insert = "INSERT INTO edges (id, name, hostname, labels, state, created_at, epoch) \
-                              VALUES (1, 'web-1', 'web-1', '{}', 'active', 0, 0)";
-                Ok(sqlx::query(insert).execute(conn).await.map(drop)?)
-            })
-        })
-        .await
-        .unwrap();
 }

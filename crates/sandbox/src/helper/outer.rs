@@ -191,7 +191,7 @@ fn first(spec: &Spec, progress: Option<OwnedFd>, problems: OwnedFd, status: Owne
             .map_err(SandboxError::step("the end with the helper"))?;
         // A cgroup shares the CPU out; without one, a child gives way to everything else.
         let nice = if spec.cgroup.is_some() { 0 } else { 10 };
-        sys::be_nice(nice).map_err(SandboxError::step("its priority"))?;
+        sys::be_nicer(nice).map_err(SandboxError::step("its priority"))?;
         // A session of its own, so that its process groups hold nothing else. Orphans come here, to be counted.
         rustix::process::setsid().map_err(|error| SandboxError::step("a session")(error.into()))?;
         sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).map_err(SandboxError::step("to be reaper"))?;

@@ -294,7 +294,14 @@ pub(crate) fn reset_signals() {
     }
 }
 
-/// Makes this process give way to others.
+/// Makes this process give way to others, at least as much as it did.
+pub(crate) fn be_nicer(level: c_int) -> io::Result<()> {
+    // An agent that gives way itself may not take that back without a right that few have.
+    let own = rustix::process::getpriority_process(None)?;
+    be_nice(level.max(own))
+}
+
+/// Makes this process give way to others this much.
 pub(crate) fn be_nice(level: c_int) -> io::Result<()> {
     // SAFETY: takes numbers only: this process.
     check(unsafe { libc::syscall(libc::SYS_setpriority, 0, 0, level) }).map(drop)
