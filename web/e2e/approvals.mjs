@@ -319,7 +319,7 @@ export async function approvals({ step, page, context, browser, account, complai
     });
 
     await step("a waiting card looks right, wide and narrow, dark and light", async () => {
-      const command = `cd ${folder} && rm -rf old/* && echo once >> new; true`;
+      const command = `cd ${folder} && rm -f old.log && echo once >> new; true`;
       const waits = async (one) => {
         await askOverTheApi(one, { tool: "bash", scope: "host", edge_id: edge, args: { command } });
         await becomes(one, "pending");
