@@ -44,6 +44,7 @@ async fn an_edge_that_asks_for_signatures_refuses_what_the_manager_says_is_appro
     let manager = Manager::start(dir.path()).await;
     let mut edge = manager.add_edge(registry(&Arc::default())).await;
     edge.stop().await;
+    manager.wait_for(edge.id, |host| host.state == HostState::Offline).await;
     edge.options.verifier = Arc::new(admission::Approvals(admission::ApprovalProof::Signed));
     edge.start();
     manager.wait_for(edge.id, |host| host.state == HostState::Online).await;

@@ -226,9 +226,15 @@ impl Manager {
         let ruling = Ruling { decision: ApprovalDecision::AllowOnce, note: None, grant: None };
         let ruled = self.gate.decide_approval(&admin, waiting.approval_id, ruling).await.unwrap();
         assert!(matches!(ruled, Ruled::Done(_)), "{ruled:?}");
-        match self.gate.admit_approved(waiting.call_id).await.unwrap() {
-            Start::Admitted(call) => *call,
-            other => panic!("it did not start: {other:?}"),
+        loop {
+            match self.gate.admit_approved(waiting.call_id).await.unwrap() {
+                Start::Admitted(call) => return *call,
+                // As the executor does.
+                Start::HostAway(_) => {
+                    self.wait_for(edge, |host| host.state == HostState::Online).await;
+                }
+                other => panic!("it did not start: {other:?}"),
+            }
         }
     }
 
