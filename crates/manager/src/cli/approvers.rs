@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ApproversCommand {
-    /// Make the key that signs the list: PREFIX.key.pem (keep it off every manager and host), and print what hosts pin
+    /// Make the key that signs the list: PREFIX.key.pem (keep it off every manager and host), and print the public key
     RootKeygen {
         /// Where to write, without the ending
         #[arg(value_name = "PREFIX")]
@@ -44,7 +44,7 @@ pub(super) enum ApproversCommand {
         /// Its signature [default: FILE.sig]
         #[arg(long, value_name = "FILE")]
         signature: Option<PathBuf>,
-        /// What hosts pin, as `root-keygen` printed it
+        /// The public key, as `root-keygen` printed it
         #[arg(long, value_name = "BASE64")]
         root: String,
     },
@@ -78,8 +78,8 @@ fn root_keygen(prefix: &Path) -> anyhow::Result<String> {
     let (written, spki) = make(prefix)?;
     let root = RootKey::from_base64(&STANDARD.encode(spki.get(SPKI_PREFIX.len()..).unwrap_or_default()))?;
     Ok(format!(
-        "private key: {} (keep it off every manager and host)\npin on each host, in its own configuration:\n\n\
-         [security.approvers]\nroot_key = \"{}\" # fingerprint {}\n",
+        "private key: {} (keep it off every manager and host)\npublic key:  \"{}\" (fingerprint {})\n\
+         This version pins no keys yet: put none into a configuration, where it would be an unknown key.\n",
         written.private.display(),
         root.to_base64(),
         root.fingerprint()

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SopCommand {
-    /// Make a key that signs procedures: PREFIX.key.pem (keep it off every manager and host) and PREFIX.pub.pem (pin it)
+    /// Make a key that signs procedures: PREFIX.key.pem (keep it off every manager and host) and PREFIX.pub.pem
     Keygen {
         /// Where to write, without the ending
         #[arg(value_name = "PREFIX")]
@@ -83,7 +83,7 @@ fn keygen(prefix: &Path, bits: usize) -> anyhow::Result<String> {
     let Written { private, public } = keyfile::write_pair(prefix, secret.as_bytes(), public.as_bytes())?;
     Ok(format!(
         "private key: {} (keep it off every manager and host)\npublic key:  {} ({bits} bits, fingerprint {})\n\
-         Pin the public key with [security.sop] trusted_keys, in the manager's configuration and in each edge's own.\n",
+         This version pins no keys yet: put none into a configuration, where it would be an unknown key.\n",
         private.display(),
         public.display(),
         key.fingerprint()
