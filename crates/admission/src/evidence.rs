@@ -17,12 +17,8 @@ pub enum Evidence {
     },
     /// Signatures over a canonical statement of the call.
     Signed {
-        /// The statement.
-        statement_json: String,
-        /// One for each person.
-        signatures: Vec<Vec<u8>>,
-        /// The procedure that covers a dangerous call.
-        sop: Vec<u8>,
+        /// The JSON text of the evidence, as it came.
+        evidence: Vec<u8>,
     },
     /// Somebody on the host itself asks, with this effective user id.
     Local {

@@ -110,6 +110,7 @@ impl Descriptions {
             notes,
             revision,
             packs: Vec::new(),
+            signing: None,
         }
     }
 }

@@ -328,11 +328,7 @@ pub(crate) fn read_request(request: ExecuteRequest) -> Result<Request, Status> {
             Some(evidence::Kind::ManagerApproval(approval)) => {
                 Evidence::ManagerApproval { approval_id: approval.approval_id }
             }
-            Some(evidence::Kind::Signed(signed)) => Evidence::Signed {
-                statement_json: signed.statement_json,
-                signatures: signed.signatures,
-                sop: signed.sop,
-            },
+            Some(evidence::Kind::Signed(signed)) => Evidence::Signed { evidence: signed.evidence },
         },
         origin,
     })
