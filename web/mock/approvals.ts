@@ -50,7 +50,7 @@ export function askFor(call: Call, more: Partial<Approval> = {}, seconds = 120):
   const definition = capabilities.find((each) => each.key === call.tool && each.scope === call.scope);
   const args = call.args;
   call.state = "awaiting_approval";
-  call.class = "mutating";
+  call.class = more.class ?? "mutating";
   const approval: Approval = {
     id: newId(),
     call_id: call.id,
@@ -104,7 +104,7 @@ export function decided(approval: Approval): Promise<Approval> {
   return new Promise((resolve) => waiting.set(approval.id, resolve));
 }
 
-function tell(approval: Approval): void {
+export function tell(approval: Approval): void {
   announce("approval.changed.v1", { approval_id: approval.id, call_id: approval.call_id, state: approval.state });
   announce("calls.changed.v1", { call_id: approval.call_id, state: approval.call_state });
 }

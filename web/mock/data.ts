@@ -7,9 +7,6 @@ import { type Draft, drafts } from "./skills";
 export { ago, newId } from "./base";
 export { hosts } from "./hosts";
 
-const refusals: Record<string, string> = {
-  dangerous: "needs a signed procedure and two approvals; signed procedures are not available yet",
-};
 function unmetOn(draft: Draft, host: HostDetail): string[] {
   return host.systemd ? [] : (draft.needs ?? []).map((need) => `${host.name} has not: ${need}`);
 }
@@ -43,7 +40,7 @@ export const capabilities: Capability[] = drafts.map((draft, index) => ({
           unmet: unmetOn(draft, host),
         })),
   classed_by: draft.classedBy ?? null,
-  refused_reason: refusals[draft.class ?? "safe"] ?? null,
+  refused_reason: null,
 }));
 
 export const users: User[] = [

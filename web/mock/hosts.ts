@@ -1,12 +1,26 @@
 /** The hosts of the stand-in, one in each state. */
+import type { HostSigning } from "../src/api/signing";
 import type { HostDetail } from "../src/api/types";
 import { ago } from "./base";
+
+const pinned: HostSigning = {
+  approval_proof: "mixed",
+  dangerous: true,
+  sop_keys: ["4b1d09f2c7a85e31"],
+  approver_root: "c0ffee1234567890",
+  list_version: 7,
+  origin: "http://localhost:5181",
+  rp_id: "localhost",
+  min_independent_signatures: 0,
+  labels: { role: "web" },
+};
 
 export const hosts: HostDetail[] = [
   {
     read_only: false,
     frozen: false,
     id: 1,
+    signing: pinned,
     name: "web-1",
     hostname: "web-1.fra.example",
     labels: { role: "web", site: "fra" },
@@ -30,6 +44,7 @@ export const hosts: HostDetail[] = [
   },
   {
     id: 2,
+    signing: { ...pinned, list_version: 8, sop_keys: [], dangerous: false, min_independent_signatures: 1, labels: {} },
     name: "db-1",
     hostname: "db-1.fra.example",
     labels: { role: "db", site: "fra" },
@@ -57,6 +72,17 @@ export const hosts: HostDetail[] = [
     read_only: false,
     frozen: false,
     id: 3,
+    signing: {
+      ...pinned,
+      approval_proof: "manager",
+      dangerous: false,
+      sop_keys: [],
+      approver_root: null,
+      list_version: 0,
+      origin: null,
+      rp_id: null,
+      labels: {},
+    },
     name: "cache-2",
     hostname: "cache-2.ams.example",
     labels: { role: "cache", site: "ams" },

@@ -9,6 +9,8 @@ export interface Asked {
   params: string[];
   query: URLSearchParams;
   body: Body;
+  /** The console's address, by the name that passkeys need. */
+  origin: string;
 }
 
 export type Route = [method: string, path: RegExp, handler: (request: Asked) => unknown];
@@ -73,7 +75,12 @@ export async function answer(
       const match = request.method === method ? pattern.exec(path) : null;
       if (!match) continue;
       const body = method === "GET" ? ({} as Body) : await readBody(request);
-      const result = await handler({ params: match.slice(1).map(decodeURIComponent), query: url.searchParams, body });
+      const result = await handler({
+        params: match.slice(1).map(decodeURIComponent),
+        query: url.searchParams,
+        body,
+        origin: `http://localhost:${request.socket.localPort}`,
+      });
       if (result instanceof Answer) return send(result.status, result.body);
       return send(result === undefined ? 204 : 200, result);
     }

@@ -13,6 +13,7 @@ import { callRoutes } from "./routes/calls";
 import { chatRoutes } from "./routes/chats";
 import { hostRoutes } from "./routes/hosts";
 import { signingRoutes } from "./routes/signing";
+import { seedSigning } from "./signing-seeds";
 import { listen, playTurn } from "./turns";
 
 const routes = [...accountRoutes, ...hostRoutes, ...callRoutes, ...chatRoutes, ...approvalRoutes, ...signingRoutes];
@@ -45,6 +46,7 @@ async function seed(): Promise<void> {
     session.updated_at = at;
   }
   seedApprovals();
+  seedSigning();
 }
 
 export function mockManager(): Plugin {

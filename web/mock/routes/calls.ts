@@ -1,9 +1,13 @@
 /** Skills, calls, the audit, and what the policy says of a call. */
+
+import type { StepName } from "../../src/api/signing";
 import type { Call } from "../../src/api/types";
+import { stepText } from "../../src/lib/signing";
 import { approvals, askFor, decided, reasonsOf, settle } from "../approvals";
 import { ago, calls, capabilities, makeCall } from "../data";
 import { type Body, found, page, type Route } from "../http";
 import { packs } from "../packs";
+import { covering, namedProcedure, signingOf } from "../signing";
 import { announce } from "../turns";
 
 function filtered(query: URLSearchParams): Call[] {
@@ -61,6 +65,23 @@ async function runCall(body: Record<string, unknown>): Promise<Call> {
     call.result_bytes = JSON.stringify(call.result).length;
   }
   calls.unshift(call);
+  const sop = body.sop as StepName | undefined;
+  const covered = covering(call as Parameters<typeof covering>[0]);
+  if (capability.class === "dangerous" && !(sop && namedProcedure(sop.id, sop.step))) {
+    call.state = "refused";
+    call.result = undefined;
+    call.error = `a dangerous call names a signed procedure; ${
+      covered.length > 0
+        ? `these cover it: ${covered.map(stepText).join(", ")}`
+        : "none covers it, so one has to be imported"
+    }`;
+  } else if (sop) {
+    const signing = signingOf(2, namedProcedure(sop.id, sop.step) ?? null);
+    call.class = "dangerous";
+    const asked = decided(askFor(call, { class: "dangerous", signing, may_always: false }, 1_800));
+    if (body.wait !== false) await asked;
+    return call;
+  }
   const changes = capability.class === "mutating" || (capability.key === "bash" && reasonsOf(call.args).length > 0);
   if (changes) {
     const asked = decided(askFor(call)).then((approval) => {
@@ -86,17 +107,24 @@ function explain(body: Body) {
   const reasons = reasonsOf(body.args);
   const mutating = capability.class === "mutating" || capability.key === "bash";
   const dangerous = capability.class === "dangerous";
+  const covered = body.sop && namedProcedure(body.sop.id, body.sop.step);
   return {
-    decision: dangerous ? "deny" : mutating ? "ask" : "run",
+    decision: dangerous && !covered ? "deny" : dangerous || mutating ? "ask" : "run",
     class: dangerous ? "dangerous" : mutating ? "mutating" : "safe",
     class_reasons: reasons,
     rule: `security.tool_policy.groups.${capability.category} = class`,
     reason: dangerous
-      ? "dangerous calls need a signed procedure and two approvals; signed procedures are not available yet"
+      ? covered
+        ? "the procedure covers it, and two approvers sign it"
+        : "dangerous calls name a signed procedure; this one names none"
       : mutating
         ? "calls of class mutating need one approval"
         : "calls of class safe run without asking",
-    approval: mutating ? { who: "you, or an approver", grant_id: null } : null,
+    approval: covered
+      ? { who: "two approvers, each by signature, neither of them who asks", grant_id: null }
+      : mutating
+        ? { who: "you, or an approver", grant_id: null }
+        : null,
   };
 }
 

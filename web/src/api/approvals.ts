@@ -1,5 +1,6 @@
 /** Approvals, standing grants, the freeze and the policy's answer, by the names that the console has for them. */
 import type { components } from "./generated";
+import type { Signing } from "./signing";
 import type { Json } from "./types";
 
 type Schemas = components["schemas"];
@@ -8,7 +9,7 @@ export type Person = Schemas["Person"];
 export type ApprovalState = Schemas["ApprovalState"];
 export type Decision = Schemas["ApprovalDecision"];
 export type ClassReason = Schemas["ClassReason"];
-export type Approval = Omit<Schemas["Approval"], "args"> & { args: Json };
+export type Approval = Omit<Schemas["Approval"], "args"> & { args: Json; signing?: Signing | null };
 export type GrantWish = Schemas["GrantRequest"];
 export type DecisionInput = Schemas["DecisionRequest"];
 export type Grant = Omit<Schemas["Grant"], "args"> & { args?: Json };

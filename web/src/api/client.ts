@@ -50,7 +50,7 @@ export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-const client = createClient<paths>({
+export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "http://localhost" : location.origin,
   credentials: "same-origin",
   fetch: async (request) => {
@@ -79,7 +79,7 @@ interface Answer<T> {
 }
 
 /** The body of an answer, or the problem as an error. */
-async function body<T>(answering: Promise<Answer<T>>): Promise<T> {
+export async function body<T>(answering: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answering;
   if (!response.ok) {
     const told = error !== null && typeof error === "object" ? (error as Partial<Problem>) : {};

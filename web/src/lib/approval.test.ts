@@ -215,3 +215,49 @@ describe("the inbox", () => {
     expect(arrange(["b", "a"], ["a"], false)).toEqual({ shown: ["b", "a"], held: 0 });
   });
 });
+
+describe("a decision by signatures", () => {
+  const signing = {
+    needed: 2,
+    independent_needed: 0,
+    statement_open: true,
+    signatures: [
+      { person: "ben", key: "k1", kind: "webauthn" as const, at: "" },
+      { person: "ana", key: "k2", kind: "ed25519" as const, at: "" },
+    ],
+    host_name_required: false,
+    my_keys: [],
+    may_sign: false,
+  };
+
+  it("names everybody who signed, not only the last", () => {
+    const change = { state: "approved" as const, decision: "allow_once" as const, decided_by: { id: 2, name: "ana" } };
+    expect(decisionLine(approval({ ...change, signing }))).toBe("Signed by ben and ana");
+  });
+
+  it("says how far it came when the time was over", () => {
+    const late = { ...signing, signatures: signing.signatures.slice(0, 1) };
+    expect(decisionLine(approval({ state: "expired", signing: late }))).toBe("Only 1 of 2 signatures in time");
+  });
+
+  it("is denied by one person, as any other", () => {
+    const change = { state: "denied" as const, decision: "deny" as const, decided_by: { id: 2, name: "ana" } };
+    expect(decisionLine(approval({ ...change, signing }))).toBe("Denied by ana");
+  });
+
+  it("is found by who signed and by its procedure", () => {
+    const sop = {
+      id: "reboot-web",
+      version: 1,
+      step: "s",
+      title: "",
+      valid_until: "",
+      signer: "",
+      runs_used: 0,
+      maximum_runs: 1,
+    };
+    const each = approval({ signing: { ...signing, sop } });
+    expect(fits(each, { q: "ben reboot-web" })).toBe(true);
+    expect(fits(each, { q: "carl" })).toBe(false);
+  });
+});

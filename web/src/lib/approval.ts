@@ -2,6 +2,7 @@
 import type { Approval, ClassReason, Decision, Grant, GrantWish } from "../api/approvals";
 import { formatCountdown, formatSeconds } from "./format";
 import { formatLabels } from "./labels";
+import { peopleOf, signedCount } from "./signing";
 
 /** A part of a command. */
 export interface Piece {
@@ -95,7 +96,15 @@ const ALLOWED: Record<Exclude<Decision, "deny">, string> = {
   allow_always: "Always allowed",
 };
 
-export function decisionWord(approval: Pick<Approval, "state" | "decision">): string {
+type Decided = Pick<Approval, "state" | "decision" | "signing">;
+
+export function decisionWord(approval: Decided): string {
+  const { signing } = approval;
+  if (signing) {
+    if (approval.state === "pending") return `Waits for ${signing.needed === 1 ? "a signature" : "signatures"}`;
+    if (approval.state === "approved") return `Signed by ${peopleOf(signing.signatures)}`;
+    if (approval.state === "expired") return `Only ${signedCount(signing)} in time`;
+  }
   switch (approval.state) {
     case "pending":
       return "Waits for a decision";
@@ -111,7 +120,8 @@ export function decisionWord(approval: Pick<Approval, "state" | "decision">): st
 }
 
 /** `Denied by Ada` */
-export function decisionLine(approval: Pick<Approval, "state" | "decision" | "decided_by">): string {
+export function decisionLine(approval: Decided & Pick<Approval, "decided_by">): string {
+  if (approval.signing && approval.state === "approved") return decisionWord(approval);
   const who = approval.decided_by && approval.state !== "expired" ? ` by ${approval.decided_by.name}` : "";
   return `${decisionWord(approval)}${who}`;
 }
@@ -199,6 +209,8 @@ export function fits(approval: Approval, filter: HistoryFilter): boolean {
   if (filter.tool && approval.tool !== filter.tool) return false;
   const text = [
     approval.tool,
+    approval.signing?.sop?.id,
+    ...(approval.signing?.signatures.map((each) => each.person) ?? []),
     approval.edge_name,
     JSON.stringify(approval.args),
     approval.requested_by.name,

@@ -28,4 +28,11 @@ describe("command lines", () => {
     expect(curl).toContain("$STEADYHAND_TOKEN");
     expect(curl).toContain(`-d '{"tool":"host_load","edge_id":1,"args":{}}'`);
   });
+
+  it("name the procedure of a dangerous call", () => {
+    const call = { tool: "reboot_host", edge_id: 1, args: { reason: "x" }, sop: { id: "reboot-web", step: "reboot" } };
+    expect(slashCommand(call, "web-1")).toBe("/reboot_host @web-1 reason=x sop=reboot-web/reboot");
+    expect(cliCommand(call)).toBe("steadyhand call reboot_host --edge 1 --sop reboot-web/reboot --param reason=x");
+    expect(curlCommand(call, "http://x")).toContain('"sop":{"id":"reboot-web","step":"reboot"}');
+  });
 });

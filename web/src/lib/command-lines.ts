@@ -21,6 +21,7 @@ export function slashCommand(call: RunCall, hostName?: string): string {
   const words = [`/${call.tool}`];
   if (call.edge_id !== undefined) words.push(hostName ? `@${hostName}` : `edge_id=${call.edge_id}`);
   for (const [key, value] of Object.entries(call.args)) words.push(`${key}=${slashValue(value)}`);
+  if (call.sop) words.push(`sop=${call.sop.id}/${call.sop.step}`);
   return words.join(" ");
 }
 
@@ -32,6 +33,7 @@ export function shellQuote(text: string): string {
 export function cliCommand(call: RunCall): string {
   const words = ["steadyhand", "call", call.tool];
   if (call.edge_id !== undefined) words.push("--edge", String(call.edge_id));
+  if (call.sop) words.push("--sop", shellQuote(`${call.sop.id}/${call.sop.step}`));
   for (const [key, value] of Object.entries(call.args)) {
     words.push("--param", shellQuote(`${key}=${typeof value === "string" ? value : JSON.stringify(value)}`));
   }
