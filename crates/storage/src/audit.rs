@@ -17,12 +17,16 @@
 //! Row 1 of a chain has kind `chain.started`; its `prev_hash` is SHA-256 of `"steadyhand audit chain 1\n"` and the
 //! 16 bytes of the chain id.
 
+mod head;
 mod projection;
+
+pub(crate) use head::{ChainHead, HeadRow, READ_HEAD};
 
 use crate::sql::{Bind, Sql, bind_all};
 use crate::time::{from_micros, micros};
 use crate::{Conn, Storage, StorageError};
 use futures::TryStreamExt;
+use head::Head;
 use model::{CallId, EdgeId, Timestamp, UserId, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -211,19 +215,16 @@ pub(crate) async fn begin_chain(conn: &mut Conn, now: Timestamp) -> Result<(), S
 ///
 /// Fails only if the database does.
 pub async fn append(conn: &mut Conn, now: Timestamp, entry: AuditEntry) -> Result<i64, StorageError> {
-    let (chain_id, head_seq, head_hash): (Uuid, i64, Vec<u8>) =
-        sqlx::query_as("SELECT chain_id, head_seq, head_hash FROM audit_chains ORDER BY created_at LIMIT 1")
-            .fetch_one(&mut *conn)
-            .await?;
+    let Head { chain_id, seq, hash } = head::current(conn).await?;
     let mut row = StoredRow {
         chain_id,
-        seq: head_seq + 1,
+        seq: seq + 1,
         at: micros(now),
         kind: entry.kind.to_owned(),
         call_id: entry.call_id.map(|id| id.0),
         actor: canonical::to_string(&entry.actor.to_value()),
         payload: canonical::to_string(&entry.payload),
-        prev_hash: head_hash,
+        prev_hash: hash,
         row_hash: Vec::new(),
     };
     row.row_hash = row.hash().to_vec();
@@ -242,12 +243,8 @@ pub async fn append(conn: &mut Conn, now: Timestamp, entry: AuditEntry) -> Resul
     .bind(&row.row_hash)
     .execute(&mut *conn)
     .await?;
-    sqlx::query("UPDATE audit_chains SET head_seq = $1, head_hash = $2 WHERE chain_id = $3")
-        .bind(row.seq)
-        .bind(row.row_hash)
-        .bind(row.chain_id)
-        .execute(&mut *conn)
-        .await?;
+    // The chain's own row follows before the commit.
+    head::advance(Head { chain_id, seq: row.seq, hash: row.row_hash })?;
     Ok(row.seq)
 }
 

@@ -5,6 +5,7 @@
 //! fails, panics or takes too long takes back its own changes and nobody else's.
 
 use crate::StorageError;
+use crate::audit::{ChainHead, HeadRow, READ_HEAD};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -196,18 +197,51 @@ impl Loop {
         }
     }
 
+    /// Each statement is a way to the database's thread and back, so those that follow each other go together.
     async fn try_group(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), sqlx::Error> {
-        execute(&mut self.conn, "BEGIN IMMEDIATE").await?;
-        for job in group {
-            execute(&mut self.conn, "SAVEPOINT job").await?;
-            if !job.run(&mut self.conn).await {
+        let head = self.begin().await?;
+        let last = group.len().saturating_sub(1);
+        for (index, job) in group.iter_mut().enumerate() {
+            let before = head.known();
+            let keep = head.within(job.run(&mut self.conn)).await;
+            if !keep {
+                head.go_back(before);
+            }
+            match (keep, index == last) {
+                (true, true) => {}
+                (true, false) => execute(&mut self.conn, "RELEASE job; SAVEPOINT job").await?,
                 // Fails if the database itself rolled everything back (disk full, I/O error): then nobody's
                 // change is there, and the whole group has to hear of it.
-                execute(&mut self.conn, "ROLLBACK TO job").await?;
+                (false, true) => execute(&mut self.conn, "ROLLBACK TO job").await?,
+                (false, false) => {
+                    execute(&mut self.conn, "ROLLBACK TO job; RELEASE job; SAVEPOINT job").await?;
+                }
             }
-            execute(&mut self.conn, "RELEASE job").await?;
         }
-        execute(&mut self.conn, "COMMIT").await
+        self.commit(&head).await
+    }
+
+    /// Begins the transaction and the first job; tells where the audit chain stands.
+    async fn begin(&mut self) -> Result<ChainHead, sqlx::Error> {
+        let sql = format!("BEGIN IMMEDIATE; SAVEPOINT job; {READ_HEAD}");
+        let row = sqlx::query_as::<_, HeadRow>(AssertSqlSafe(sql)).fetch_optional(&mut self.conn).await?;
+        Ok(ChainHead::read(row))
+    }
+
+    /// Ends the last job and the transaction.
+    async fn commit(&mut self, head: &ChainHead) -> Result<(), sqlx::Error> {
+        let Some((chain_id, seq, hash)) = head.moved() else {
+            return execute(&mut self.conn, "RELEASE job; COMMIT").await;
+        };
+        sqlx::query(
+            "UPDATE audit_chains SET head_seq = $1, head_hash = $2 WHERE chain_id = $3; RELEASE job; COMMIT",
+        )
+        .bind(seq)
+        .bind(hash)
+        .bind(chain_id)
+        .execute(&mut self.conn)
+        .await
+        .map(drop)
     }
 
     /// Leaves a half-done transaction; a connection that can't even do that is replaced.

@@ -122,6 +122,45 @@ async fn concurrent_entries_make_one_chain() {
 }
 
 #[tokio::test]
+async fn a_job_that_fails_among_others_leaves_no_gap_in_the_chain() {
+    let database = with_rows(0).await;
+    let now = database.storage.now();
+    let jobs = (0..60usize).map(|number| {
+        let storage = database.storage.clone();
+        async move {
+            let written = storage.write(move |conn| {
+                Box::pin(async move {
+                    storage::audit::append(conn, now, entry("test.entry", number)).await?;
+                    if number % 3 == 0 { Err(storage::StorageError::conflict("no")) } else { Ok(()) }
+                })
+            });
+            written.await.is_ok()
+        }
+    });
+    let kept = futures::future::join_all(jobs).await.into_iter().filter(|kept| *kept).count();
+    assert_eq!(kept, 40);
+    let stats = database.storage.stats();
+    assert!(stats.commits < stats.jobs, "some were written together: {stats:?}");
+    let rows = database.storage.audit().list(&AuditFilter::default(), None, 100).await.unwrap();
+    let seqs: Vec<i64> = rows.iter().map(|row| row.seq).collect();
+    assert_eq!(seqs, (1..=41).rev().collect::<Vec<i64>>());
+    assert!(database.storage.audit().verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn two_processes_that_append_to_one_database_make_one_chain() {
+    let database = with_rows(0).await;
+    let other = database.open_again().await;
+    for number in 0..5 {
+        database.storage.audit().record(entry("test.one", number)).await.unwrap();
+        other.audit().record(entry("test.other", number)).await.unwrap();
+    }
+    let found = database.storage.audit().verify().await.unwrap();
+    assert!(found.ok, "{found:?}");
+    assert_eq!(found.through_seq, 11);
+}
+
+#[tokio::test]
 async fn the_list_is_narrowed_by_kind_call_and_time_and_goes_page_by_page() {
     let database = support::open().await;
     let call = CallId::generate();

@@ -35,14 +35,22 @@ pub const KEY: [u8; 32] = [3; 32];
 pub async fn open() -> Database {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock(AtomicI64::new(1_900_000_000_000_000)));
-    let storage =
-        Storage::open(&folder.path().join("test.db"), Arc::clone(&clock) as _, MasterKey::from_bytes(KEY))
-            .await
-            .unwrap();
+    let storage = open_file(&folder, &clock).await;
     Database { storage, clock, folder }
 }
 
+async fn open_file(folder: &tempfile::TempDir, clock: &Arc<TestClock>) -> Storage {
+    Storage::open(&folder.path().join("test.db"), Arc::clone(clock) as _, MasterKey::from_bytes(KEY))
+        .await
+        .unwrap()
+}
+
 impl Database {
+    /// The same file, as another process opens it.
+    pub async fn open_again(&self) -> Storage {
+        open_file(&self.folder, &self.clock).await
+    }
+
     /// A connection beside the product, as somebody with the file has.
     pub async fn outside(&self) -> sqlx::SqliteConnection {
         use sqlx::Connection;
