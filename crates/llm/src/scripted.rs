@@ -49,6 +49,13 @@ pub enum Answer {
     },
     /// Bytes as they are.
     Raw(Raw),
+    /// Another answer, not before somebody says so.
+    Held {
+        /// Cancelled when it may come.
+        until: CancellationToken,
+        /// What comes then.
+        then: Box<Self>,
+    },
 }
 
 impl Answer {
@@ -194,13 +201,7 @@ async fn serve(stream: TcpStream, state: State) -> io::Result<()> {
         all.push(seen.clone());
         (state.script)(&seen)
     };
-    let raw = match answer {
-        Answer::Raw(raw) => raw,
-        Answer::Say { text, calls } => {
-            let body = if seen.is_anthropic() { anthropic(&text, &calls) } else { openai(&text, &calls) };
-            Raw { pieces: vec![body.into_bytes()], ..Raw::default() }
-        }
-    };
+    let raw = raw_of(answer, &seen).await;
     let mut head = format!(
         "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
         raw.status, raw.content_type
@@ -225,6 +226,23 @@ async fn serve(stream: TcpStream, state: State) -> io::Result<()> {
         }
     }
     stream.flush().await
+}
+
+/// The bytes of an answer, once it may come.
+async fn raw_of(mut answer: Answer, seen: &Seen) -> Raw {
+    loop {
+        answer = match answer {
+            Answer::Raw(raw) => return raw,
+            Answer::Say { text, calls } => {
+                let body = if seen.is_anthropic() { anthropic(&text, &calls) } else { openai(&text, &calls) };
+                return Raw { pieces: vec![body.into_bytes()], ..Raw::default() };
+            }
+            Answer::Held { until, then } => {
+                until.cancelled().await;
+                *then
+            }
+        };
+    }
 }
 
 async fn read_request(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Seen>> {
