@@ -131,9 +131,9 @@ async fn start(config: Config, metrics: PrometheusHandle) -> anyhow::Result<Mana
     });
     let scheme = if config.http.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{console_address}");
-    if let Some(notify) = &config.security.notify {
-        let console = config.http.public_url.as_ref().map_or(url.as_str(), |public| public.as_str());
-        Notifier::new(notify, console, base.storage.clone())?.follow(shutdown.clone());
+    let shown = config.http.public_url.as_ref().map_or(url.as_str(), |public| public.as_str());
+    if let Some(notifier) = Notifier::new(&config.security.notify, shown, base.storage.clone())? {
+        notifier.follow(shutdown.clone());
     }
     let address_file = config.storage.console_address();
     let cli_token = first_admin::new_cli_token(&base.storage).await?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::Path;
 use testkit::{Product, Session};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 /// Asks for a file to be removed on a host; returns the waiting call.
@@ -135,5 +135,70 @@ async fn a_program_outside_is_told_that_a_call_waits_and_where_to_look_but_not_i
     let url = format!("{}/approvals/{}", product.console, call["approval_id"].as_str().unwrap());
     assert_eq!(body["url"], json!(url));
     assert!(!body.to_string().contains("business"), "{body}");
+    Ok(())
+}
+
+/// Takes one mail, as a mail server of this machine does; returns what was said to it.
+async fn one_mail(listener: TcpListener) -> Result<String> {
+    let (stream, _) = listener.accept().await?;
+    let mut stream = tokio::io::BufReader::new(stream);
+    stream.write_all(b"220 mail.test ready\r\n").await?;
+    let (mut said, mut in_text) = (String::new(), false);
+    loop {
+        let start = said.len();
+        anyhow::ensure!(stream.read_line(&mut said).await? > 0, "it ended early");
+        let line = said[start..].trim_end().to_owned();
+        let answer: &[u8] = match line.as_str() {
+            "." => {
+                stream.write_all(b"250 taken\r\n").await?;
+                return Ok(said);
+            }
+            _ if in_text => continue,
+            "DATA" => {
+                in_text = true;
+                b"354 go on\r\n"
+            }
+            _ => b"250 fine\r\n",
+        };
+        stream.write_all(answer).await?;
+    }
+}
+
+#[tokio::test]
+async fn phones_and_mailboxes_are_told_that_a_call_waits_and_where_to_look_but_not_its_arguments()
+-> Result<()> {
+    let (push, mail) = (TcpListener::bind("127.0.0.1:0").await?, TcpListener::bind("127.0.0.1:0").await?);
+    let folder = tempfile::tempdir()?;
+    let token = folder.path().join("token");
+    std::fs::write(&token, "tk_of_the_push_server\n")?;
+    let configuration = format!(
+        "[security.approval]\npush_url = \"http://{}/our-topic\"\npush_token_file = {token:?}\n\
+         mail_server = \"smtp://{}\"\nmail_from = \"Steadyhand <steady@example.org>\"\n\
+         mail_to = [\"ops@example.org\", \"ana@example.org\"]\n\
+         [security.tool_policy.tools]\nquery_edges = \"supervised\"",
+        push.local_addr()?,
+        mail.local_addr()?
+    );
+    let mut product = Product::builder().configuration(&configuration).start().await?;
+    let admin = product.admin().await?;
+    let asked = json!({"tool": "query_edges", "args": {"name": "nobody-else-s-business"}, "wait": false});
+    let (pushed, mailed, call) = tokio::join!(one_request(push), one_mail(mail), admin.post("/calls", asked));
+    let ((head, body), mailed, call) = (pushed?, mailed?, call?.ok()?);
+    let url = format!("{}/approvals/{}", product.console, call["approval_id"].as_str().unwrap());
+
+    assert!(head.starts_with("post / http/1.1"), "{head}");
+    assert!(head.contains("authorization: bearer tk_of_the_push_server"), "{head}");
+    assert_eq!((&body["topic"], &body["click"]), (&json!("our-topic"), &json!(url)));
+    assert!(body["title"].as_str().unwrap().ends_with("waits for a decision"), "{body}");
+    assert!(body["message"].as_str().unwrap().starts_with("Asked for by Administrator."), "{body}");
+
+    for line in ["MAIL FROM:<steady@example.org>", "RCPT TO:<ops@example.org>", "RCPT TO:<ana@example.org>"] {
+        assert!(mailed.contains(line), "no `{line}` in {mailed}");
+    }
+    assert!(mailed.contains("Subject: ") && mailed.contains("waits for a decision"), "{mailed}");
+    // Long lines of a mail are broken.
+    let whole = mailed.replace("=\r\n", "").replace("=3D", "=");
+    assert!(whole.contains(&url), "no {url} in {mailed}");
+    assert!(!format!("{body}{mailed}").contains("business"), "{body} {mailed}");
     Ok(())
 }

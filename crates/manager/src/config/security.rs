@@ -1,10 +1,9 @@
 //! `[security]`: policy, limits of calls, where probes may go, and redaction.
 
+use super::notify::NotifyConfig;
 use super::reader::Reader;
 use gate::{ApprovalRules, CallLimits, ProbeRules, RawToolPolicy, ToolPolicy};
-use std::path::PathBuf;
 use std::time::Duration;
-use url::Url;
 
 /// Policy, limits of calls, where probes may go, and redaction.
 #[derive(Clone, Debug, Default)]
@@ -22,21 +21,14 @@ pub struct SecurityConfig {
     /// `self_approval` (true) lets operators approve their own calls, never through an API token.
     /// `grants_after_untrusted` (false) lets standing approvals hold in a turn that has taken in text from outside.
     pub approval: ApprovalRules,
-    /// Who outside is told, once, when a call waits for a person: `security.approval.notify_url` gets a POST that is signed
-    /// with the secret in `notify_secret_file` and links to the card. Default: nobody.
-    pub notify: Option<NotifyConfig>,
+    /// Who outside is told, once, when a call waits for a person: `notify_url` gets a POST that is signed with the secret
+    /// in `notify_secret_file`; `push_url` (an ntfy server and a topic, with `push_token_file` if it asks for one) reaches
+    /// phones; `mail_server` (with `mail_user` and `mail_password_file`) sends mail from `mail_from` to `mail_to`. Each
+    /// links to the card. Default: nobody.
+    pub notify: NotifyConfig,
     /// Hosts to which probes may go even if neither the operator nor the inventory named them: names, addresses, or
     /// `*.example.com` for all names below. Default: none.
     pub probes_allow: Vec<String>,
-}
-
-/// A program outside that is told when a call waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotifyConfig {
-    /// Where it listens, `https://…` or `http://…`.
-    pub url: Url,
-    /// The file with the secret that signs what it is told: at least 16 bytes; blanks around them don't count.
-    pub secret_file: PathBuf,
 }
 
 impl SecurityConfig {
@@ -73,7 +65,7 @@ impl SecurityConfig {
             redaction_patterns: reader.list("security.redaction.patterns"),
             limits: limits(reader),
             approval: approval(reader),
-            notify: notify(reader),
+            notify: NotifyConfig::read(reader),
             probes_allow,
         }
     }
@@ -102,32 +94,6 @@ fn approval(reader: &mut Reader<'_>) -> ApprovalRules {
         }
     }
     rules
-}
-
-fn notify(reader: &mut Reader<'_>) -> Option<NotifyConfig> {
-    const URL: &str = "security.approval.notify_url";
-    const SECRET_FILE: &str = "security.approval.notify_secret_file";
-    let url: Option<Url> = reader.parsed(URL, "\"https://hooks.example/steadyhand\"");
-    if url.as_ref().is_some_and(|url| !matches!(url.scheme(), "https" | "http")) {
-        reader.problem(URL, "must begin with https:// or http://");
-    }
-    match (url, reader.text(SECRET_FILE).map(PathBuf::from)) {
-        (None, None) => None,
-        (Some(url), Some(secret_file)) => {
-            if !secret_file.is_absolute() {
-                reader.problem(SECRET_FILE, "must begin with /");
-            }
-            Some(NotifyConfig { url, secret_file })
-        }
-        (Some(_), None) => {
-            reader.problem(SECRET_FILE, "must name the file with the secret that signs what is told");
-            None
-        }
-        (None, Some(_)) => {
-            reader.problem(URL, "must say where to tell it, since there is a secret for it");
-            None
-        }
-    }
 }
 
 /// More than anybody means; a larger number is a slip.

@@ -192,9 +192,10 @@ fn packs_and_what_holds_them_are_configured_as_on_an_edge() {
 fn who_is_told_of_waiting_calls_needs_an_address_and_a_secret() {
     let section = |keys: &str| format!("[security.approval]\n{keys}");
     let both = "notify_url = \"https://hooks.example/x\"\nnotify_secret_file = \"/etc/steadyhand/hook\"";
-    let notify = parse(&section(both), &[]).unwrap().security.notify.unwrap();
-    assert_eq!(notify.url.as_str(), "https://hooks.example/x");
-    assert_eq!(parse("", &[]).unwrap().security.notify, None);
+    let notify = parse(&section(both), &[]).unwrap().security.notify;
+    assert_eq!(notify.webhook.unwrap().url.as_str(), "https://hooks.example/x");
+    assert_eq!((notify.push, notify.mail), (None, None));
+    assert_eq!(parse("", &[]).unwrap().security.notify, NotifyConfig::default());
     for (keys, told) in [
         ("notify_url = \"https://hooks.example/x\"", "notify_secret_file: must name the file"),
         ("notify_secret_file = \"/x\"", "notify_url: must say where"),
@@ -203,5 +204,50 @@ fn who_is_told_of_waiting_calls_needs_an_address_and_a_secret() {
     ] {
         let problems = problems(&section(keys), &[]);
         assert!(problems.contains(told), "no `{told}` in:\n{problems}");
+    }
+}
+
+#[test]
+fn push_messages_and_mail_say_where_they_go() {
+    let section = |keys: &str| format!("[security.approval]\n{keys}");
+    let text = section(
+        "push_url = \"https://ntfy.example/sub/our-topic\"\nmail_server = \"smtps://mail.example\"\nmail_user = \"steady\"\n\
+         mail_password_file = \"/etc/steadyhand/mail\"\nmail_from = \"Steadyhand <steady@example.org>\"\n\
+         mail_to = [\"ops@example.org\", \"Ana <ana@example.org>\"]",
+    );
+    let notify = parse(&text, &[]).unwrap().security.notify;
+    let push = notify.push.unwrap();
+    assert_eq!((push.server.as_str(), push.topic.as_str()), ("https://ntfy.example/sub", "our-topic"));
+    let mail = notify.mail.unwrap();
+    assert_eq!((mail.host.as_str(), mail.port, mail.security), ("mail.example", 465, MailSecurity::Tls));
+    assert_eq!(mail.to.len(), 2);
+    let rest = "\nmail_from = \"a@b.example\"\nmail_to = [\"c@d.example\"]";
+    for (server, security, port) in [
+        ("smtp://mail.example", MailSecurity::StartTls, 587),
+        ("smtp://127.0.0.1:2525", MailSecurity::Clear, 2525),
+        ("smtp://[::1]", MailSecurity::Clear, 25),
+        ("smtp://localhost", MailSecurity::Clear, 25),
+    ] {
+        let text = section(&format!("mail_server = \"{server}\"{rest}"));
+        let mail = parse(&text, &[]).unwrap().security.notify.mail.unwrap();
+        assert_eq!((mail.security, mail.port), (security, port), "{server}");
+    }
+    for (keys, told) in [
+        ("push_url = \"https://ntfy.example/\"", "push_url: must end with a topic"),
+        ("push_token_file = \"/x\"", "push_url: must say where"),
+        ("mail_to = [\"a@b.example\"]", "mail_server: must name the mail server"),
+        ("mail_server = \"http://mail.example\"", "mail_server: must begin with smtps:// or smtp://"),
+        ("mail_server = \"smtps://me:secret@mail.example\"", "mail_server: names a user"),
+        (
+            "mail_server = \"smtps://mail.example\"\nmail_user = \"me\"",
+            "mail_password_file: must name the file",
+        ),
+        ("mail_server = \"smtps://mail.example\"", "mail_from: must say who"),
+        ("mail_server = \"smtps://mail.example\"", "mail_to: must list 1 to 50"),
+        ("mail_server = \"smtps://mail.example\"\nmail_to = [\"nobody\"]", "`nobody` is no mail address"),
+    ] {
+        let problems = problems(&section(keys), &[]);
+        assert!(problems.contains(told), "no `{told}` in:\n{problems}");
+        assert!(!problems.contains("secret@"), "{problems}");
     }
 }
