@@ -7,6 +7,7 @@ use crate::{
     RefusalKind, Request,
 };
 use model::{CallId, CallState, Class, Origin, Scope, Timestamp};
+use signing::Proof;
 use skill::{Capability, Catalogue, SkillErrorKind};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +60,9 @@ struct Inner {
     journal: Journal,
     nonces: Nonces,
     frozen: AtomicBool,
+    /// Held from the using up of a proof until the call is journaled, so that of two deliveries of a call the second finds
+    /// the first on record, instead of its own proof used up.
+    proving: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -121,8 +125,18 @@ impl Admission {
         let state = Mutex::new(State { memory, running: 0 });
         let frozen = AtomicBool::new(false);
         let catalogue = RwLock::new(Arc::new(catalogue));
-        let inner =
-            Inner { catalogue, unmet, limits, verifier, holds_read_only, journal, nonces, frozen, state };
+        let inner = Inner {
+            catalogue,
+            unmet,
+            limits,
+            verifier,
+            holds_read_only,
+            journal,
+            nonces,
+            frozen,
+            proving: Mutex::new(()),
+            state,
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -239,13 +253,15 @@ impl Admission {
             );
             return refuse(RefusalKind::DefinitionChanged, Some(class), reason);
         }
+        let mut proof = None;
         if class > Class::Safe {
             if self.is_frozen() {
                 let reason = format!("this edge is frozen: it takes no {class} calls");
                 return refuse(RefusalKind::Frozen, Some(class), reason);
             }
-            if let Err(reason) = inner.verifier.verify(&request, class) {
-                return refuse(RefusalKind::Evidence, Some(class), reason);
+            match inner.verifier.verify(&request, class, capability.hash()) {
+                Ok(proved) => proof = proved,
+                Err(reason) => return refuse(RefusalKind::Evidence, Some(class), reason),
             }
             if request.seq == 0 && request.origin != Origin::Local {
                 let reason = format!(
@@ -260,7 +276,7 @@ impl Admission {
             let reason = format!("`{}` can't run on this host: {}", request.skill, unmet.join("; "));
             return refuse(RefusalKind::Unmet, Some(class), reason);
         }
-        self.enter(request, Arc::clone(capability), class)
+        self.enter(request, Arc::clone(capability), class, proof)
     }
 
     /// The last check and the entry on record, so that of two deliveries of one call one runs.
@@ -269,6 +285,7 @@ impl Admission {
         request: Request,
         capability: Arc<Capability>,
         class: Class,
+        proof: Option<Proof>,
     ) -> Result<(AcceptedCall, Ticket), Refusal> {
         let call_id = request.call_id;
         let now = Instant::now();
@@ -279,7 +296,7 @@ impl Admission {
             class: Some(class),
         })?;
         if class > Class::Safe
-            && let Err(refusal) = self.journal(&request, &capability, class, timeout)
+            && let Err(refusal) = self.prove_and_journal(&request, &capability, class, timeout, proof)
         {
             self.inner.lock().running -= 1;
             return Err(refusal);
@@ -315,6 +332,28 @@ impl Admission {
         }
         state.running += 1;
         Ok(())
+    }
+
+    /// Uses up the proof, if people have signed, and puts the call on the disk before it runs.
+    fn prove_and_journal(
+        &self,
+        request: &Request,
+        capability: &Capability,
+        class: Class,
+        timeout: Duration,
+        proof: Option<Proof>,
+    ) -> Result<(), Refusal> {
+        let Some(proof) = proof else { return self.journal(request, capability, class, timeout) };
+        let _one_at_a_time = self.inner.proving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.inner.journal.look(request.call_id, request.seq) {
+            return Err(known_refusal(request, &known, Some(class)));
+        }
+        self.inner.verifier.use_up(&proof).map_err(|problem| Refusal {
+            kind: RefusalKind::Evidence,
+            reason: format!("`{}` is {class} here: {problem}", request.skill),
+            class: Some(class),
+        })?;
+        self.journal(request, capability, class, timeout)
     }
 
     /// Puts a call that isn't safe on the disk before it runs.

@@ -10,6 +10,7 @@ mod door;
 mod ended;
 mod evidence;
 mod journal;
+mod ledger;
 mod memory;
 mod nonces;
 
@@ -22,4 +23,5 @@ pub use journal::{
     Accepted, Asked, CancelKept, Journal, JournalError, JournalOptions, Known, LocalCall, LocalCalls,
     MAX_KEPT_RESULT_BYTES, Marks, Point, Unwatched, Watcher, What, When,
 };
+pub use ledger::Ledger;
 pub use nonces::{Nonce, NonceError, Nonces};

@@ -4,11 +4,13 @@
 
 use admission::{
     AcceptedCall, Admission, ApprovalProof, Approvals, Ended, Evidence, EvidenceVerifier, Journal,
-    JournalOptions, Limits, Parts, Recall, Refusal, RefusalKind, Request,
+    JournalOptions, Ledger, Limits, Nonces, Parts, Recall, Refusal, RefusalKind, Request,
 };
-use model::{CallId, CallState, Class, Origin, Scope};
+use model::{CallId, CallState, Class, EdgeId, Origin, Scope};
 use serde_json::{Value, json};
+use signing::{Pins, Proof};
 use skill::{Capability, Catalogue, Definition, Metadata, Source};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,12 +107,22 @@ async fn the_managers_word_alone_makes_nothing_harmless() {
     assert_eq!(refusal(door().accept(asked)).class, Some(Class::Mutating));
 }
 
+/// The verifier of a host that pins no keys.
+fn approvals(proof: ApprovalProof) -> Approvals {
+    Approvals {
+        proof,
+        pins: Pins::default(),
+        labels: BTreeMap::new(),
+        edge: EdgeId(1),
+        clock: Arc::new(model::SystemClock),
+        nonces: Nonces::default(),
+        ledger: Arc::new(Ledger::in_memory()),
+    }
+}
+
 #[tokio::test]
 async fn a_door_that_takes_the_managers_word_still_wants_it_and_for_no_more_than_mutating_calls() {
-    let door = |proof| {
-        let parts = Parts::new(catalogue(), Arc::new(|_| Vec::new()), Limits::default());
-        Admission::of(Parts { verifier: Arc::new(Approvals(proof)), ..parts })
-    };
+    let door = |proof| Admission::of(Parts { verifier: Arc::new(approvals(proof)), ..parts() });
     let approved = || Evidence::ManagerApproval { approval_id: model::ApprovalId::generate().to_string() };
     let asked = |harm: bool, evidence| {
         let (skill, args) = if harm { ("look", json!({"harm": true})) } else { ("change", json!({})) };
@@ -128,14 +140,17 @@ async fn a_door_that_takes_the_managers_word_still_wants_it_and_for_no_more_than
             Evidence::ManagerApproval { approval_id: "yes".to_owned() },
             "isn't the id",
         ),
-        (ApprovalProof::Manager, true, approved(), "signed procedure"),
+        (ApprovalProof::Manager, true, approved(), "dangerous calls are off"),
         (ApprovalProof::Signed, false, approved(), "this host asks for signed approvals"),
-        (ApprovalProof::Signed, true, approved(), "signed procedure"),
+        (ApprovalProof::Signed, true, approved(), "dangerous calls are off"),
+        (ApprovalProof::Manager, false, Evidence::Signed { evidence: b"{}".to_vec() }, "can't be read"),
     ] {
         let refusal = refusal(door(proof).accept(asked(harm, evidence)));
         assert_eq!(refusal.kind, RefusalKind::Evidence, "{refusal}");
         assert!(refusal.reason.contains(words), "{refusal}");
     }
+    // What isn't a file or a command is for the manager's word where only those need more.
+    drop(door(ApprovalProof::Mixed).accept(asked(false, approved())).unwrap());
     // Root's own word needs none of it.
     let local = Request::local("change", json!({}), 0, Duration::from_secs(1));
     drop(door(ApprovalProof::Signed).accept(local).unwrap());
@@ -166,7 +181,11 @@ async fn a_skill_whose_needs_are_not_met_does_not_run() {
 struct Believes;
 
 impl EvidenceVerifier for Believes {
-    fn verify(&self, _request: &Request, _class: Class) -> Result<(), String> {
+    fn verify(&self, _request: &Request, _class: Class, _hash: &str) -> Result<Option<Proof>, String> {
+        Ok(None)
+    }
+
+    fn use_up(&self, _proof: &Proof) -> Result<(), String> {
         Ok(())
     }
 }

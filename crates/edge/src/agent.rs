@@ -5,20 +5,23 @@ use crate::describe::Descriptions;
 use crate::execute::Runner;
 use crate::own::OwnPlaces;
 use crate::packs::{self, Packs};
+use crate::refusals::{RefusalRecord, RefusedCall};
 use crate::renew::Identity;
 use crate::service::{Link, Refused, Service, blocking};
+use crate::signed::Signing;
 use crate::state::{ConnectionPhase, Durable, DurableState, LastConnection};
 use crate::{DataDir, EdgeConfig, EdgeError};
 use admission::{
-    Admission, Approvals, EvidenceVerifier, Journal, JournalOptions, Limits, LocalCalls, Parts, Unwatched,
-    Watcher,
+    Admission, Approvals, EvidenceVerifier, Journal, JournalOptions, Ledger, Limits, LocalCalls, LocalRoot,
+    Nonces, Parts, Unwatched, Watcher,
 };
 use arc_swap::ArcSwap;
-use model::Clock;
+use model::{Class, Clock, EdgeId};
 use proto::MAX_MESSAGE_BYTES;
 use proto::v1::DescribeResponse;
 use proto::v1::edge_server::EdgeServer;
 use sandbox::Children;
+use signing::Pins;
 use skill::Host;
 use skill::sandbox::{NoChildren, Sandbox};
 use skills::{RealHost, RealHostConfig, Registry};
@@ -58,8 +61,6 @@ pub struct Options {
     pub sandbox: Arc<dyn Sandbox>,
     /// Times and sizes of the tunnel.
     pub tunnel: tunnel::Settings,
-    /// Judges the evidence of calls that aren't safe.
-    pub verifier: Arc<dyn EvidenceVerifier>,
     /// Is told of every step of the journal.
     pub watcher: Arc<dyn Watcher>,
     /// The host's boot, in place of what its kernel says. For tests, which can't boot it.
@@ -71,7 +72,6 @@ impl Options {
     pub fn new(config: EdgeConfig, config_path: PathBuf, dir: DataDir) -> Self {
         Self {
             registry: config.skills.tools.registry(),
-            verifier: Arc::new(Approvals(config.security.approval_proof.into())),
             config,
             config_path,
             dir,
@@ -100,7 +100,7 @@ impl Options {
     pub(crate) fn children(&self) -> Result<Children, EdgeError> {
         let binary = std::fs::canonicalize("/proc/self/exe").ok();
         let places = OWN_PLACES.iter().map(PathBuf::from).chain(self.config.packs.dirs.clone());
-        let own = binary.into_iter().chain(places);
+        let own = binary.into_iter().chain(places).chain(self.config.security.sop.files());
         let own_secrets = [self.dir.path(), self.config_path.as_path()];
         let config = self.config.security.children(
             own.filter(|path| path.exists()).collect(),
@@ -111,13 +111,13 @@ impl Options {
 
     /// The machine, with the configuration's rules around it.
     pub(crate) fn host(&self) -> Arc<dyn Host> {
-        let own = [self.dir.path().to_owned(), self.config_path.clone()];
+        let keys = self.config.security.sop.files();
+        let own = OwnPlaces::find(&self.dir, &self.config_path).with(&self.config.packs.dirs).with(&keys);
+        let closed = [self.dir.path().to_owned(), self.config_path.clone()].into_iter().chain(keys);
         let config = RealHostConfig {
-            files: self.config.file_rules(own),
+            files: self.config.file_rules(closed),
             addresses: self.config.address_rules(),
-            changes: self
-                .config
-                .change_rules(OwnPlaces::find(&self.dir, &self.config_path).with(&self.config.packs.dirs)),
+            changes: self.config.change_rules(own),
             ..RealHostConfig::default()
         };
         Arc::new(RealHost::new(config, Arc::clone(&self.clock)))
@@ -140,8 +140,31 @@ impl Options {
         })
     }
 
+    /// The door for what the host itself asks for, and what runs behind it.
+    pub(crate) fn local_runner(&self, journal: Journal) -> Result<Runner, EdgeError> {
+        self.runner(journal, Arc::new(LocalRoot), Nonces::default())
+    }
+
+    /// What judges the evidence of the manager's calls, from this host's own configuration and memory.
+    fn approvals(&self, pins: Pins, edge: EdgeId, nonces: Nonces, ledger: Arc<Ledger>) -> Approvals {
+        Approvals {
+            proof: self.config.security.proof(),
+            pins,
+            labels: self.config.labels.clone(),
+            edge,
+            clock: Arc::clone(&self.clock),
+            nonces,
+            ledger,
+        }
+    }
+
     /// The door and what runs behind it.
-    pub(crate) fn runner(&self, journal: Journal) -> Result<Runner, EdgeError> {
+    fn runner(
+        &self,
+        journal: Journal,
+        verifier: Arc<dyn EvidenceVerifier>,
+        nonces: Nonces,
+    ) -> Result<Runner, EdgeError> {
         let host = self.host();
         let catalogue = self.registry.catalogue()?;
         let registry = Arc::new(ArcSwap::from_pointee(self.registry.clone()));
@@ -156,9 +179,10 @@ impl Options {
             ..Limits::default()
         };
         let parts = Parts {
-            verifier: Arc::clone(&self.verifier),
+            verifier,
             holds_read_only: self.sandbox.holds_read_only(),
             journal,
+            nonces,
             ..Parts::new(catalogue, unmet, limits)
         };
         let sandbox = Arc::clone(&self.sandbox);
@@ -180,7 +204,15 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     let mut dial = options.config.dial()?;
     dial.settings = options.tunnel.clone();
     let durable = DurableState::load(options.dir.clone())?;
-    let runner = Arc::new(options.runner(options.journal())?);
+    let pins = options.config.pins().map_err(|problems| EdgeError::Config {
+        path: options.config_path.clone(),
+        problem: problems.join("; "),
+    })?;
+    let signing = Signing::new(&options.config, &pins, Ledger::open(options.dir.signed()));
+    let nonces = Nonces::default();
+    let approvals =
+        options.approvals(pins, identity.current().edge(), nonces.clone(), Arc::clone(&signing.ledger));
+    let runner = Arc::new(options.runner(options.journal(), Arc::new(approvals), nonces)?);
     packs::sweep_local(&options.dir);
     let packs = Arc::new(Packs::new(&options));
     // Watched first, so that nothing happens between the loading and the watching.
@@ -191,7 +223,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), Ed
     let instance_id = uuid::Uuid::new_v4().to_string();
     tracing::info!(edge.id = %identity.current().edge(), manager = %dial.address, instance = instance_id, "edge starts");
     let agent = Arc::new(Agent {
-        descriptions: Descriptions::new(facts, instance_id, options.config.security.approval_proof),
+        descriptions: Descriptions::new(facts, instance_id, signing),
+        refusals: RefusalRecord::open(&options.dir),
         packs,
         local: options.local_calls(),
         runner,
@@ -217,6 +250,7 @@ pub(crate) struct Agent {
     pub(crate) local: LocalCalls,
     pub(crate) identity: Identity,
     descriptions: Descriptions,
+    refusals: RefusalRecord,
     packs: Arc<Packs>,
     durable: Arc<DurableState>,
     dial: DialConfig,
@@ -255,6 +289,21 @@ impl Agent {
             tracing::error!(%error, "the state can't be kept");
             Status::resource_exhausted(format!("the edge can't keep what it is told: {error}"))
         })
+    }
+
+    /// Puts a call that was refused for its evidence on this host's own record and into its log.
+    pub(crate) async fn record_refused(
+        self: &Arc<Self>,
+        call_id: String,
+        skill: String,
+        class: Option<Class>,
+        reason: String,
+    ) {
+        let refused = RefusedCall { at: self.clock.now(), call_id, skill, class, reason };
+        tracing::warn!(%refused, "call refused for its evidence");
+        let agent = Arc::clone(self);
+        // A defect there has been logged; the call is refused all the same.
+        let _ = tokio::task::spawn_blocking(move || agent.refusals.add(refused)).await;
     }
 
     async fn note(&self, phase: ConnectionPhase, detail: String) {

@@ -2,12 +2,16 @@
 
 use crate::EdgeError;
 use crate::own::OwnPlaces;
+use crate::pins::{ApproversSection, SopSection, label_problems};
+use admission::ApprovalProof;
 use model::Class;
 use packs::LoadRules;
 use sandbox::{Backend, Resources, SandboxConfig};
 use serde::{Deserialize, Serialize};
+use signing::Pins;
 use skill::{AddressRules, ChangeRules, FileRules, Network};
 use skills::Registry;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -46,6 +50,10 @@ pub struct EdgeConfig {
     /// What is logged.
     #[serde(default)]
     pub log: LogConfig,
+    /// The host's own labels, for example `role = "web"`: what a procedure's `labels` are held against here, whatever labels
+    /// the manager gives the host. Default: none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// How the manager is reached.
@@ -124,34 +132,23 @@ pub struct ProbesConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecurityConfig {
-    /// What proves that a person approved a call that changes something: `manager` takes the manager's word, `signed`
-    /// asks for signatures, which no version can give yet, so nothing changes here but by root. Dangerous calls are
-    /// refused either way. Default: `manager`.
-    pub approval_proof: Proof,
+    /// What proves that a person approved a call that changes something: `manager` takes the manager's word; `signed` asks
+    /// for the signature of a person whose key the host knows; `mixed` asks for it for every `write_file` and for commands of
+    /// `bash` that could do anything (an interpreter, a word that only running tells), and takes the manager's word for the
+    /// rest. Dangerous calls always need a signed procedure and two people's signatures. Default: `mixed` where
+    /// `approvers.root_key` is set, else `manager`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_proof: Option<ApprovalProof>,
+    /// Whose procedures count here.
+    #[serde(skip_serializing_if = "SopSection::is_default")]
+    pub sop: SopSection,
+    /// Whose signatures count here.
+    #[serde(skip_serializing_if = "ApproversSection::is_default")]
+    pub approvers: ApproversSection,
     /// By what.
     pub sandbox: SandboxSection,
     /// What they may use.
     pub resources: ResourcesSection,
-}
-
-/// What proves an approval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Proof {
-    /// The manager's word.
-    #[default]
-    Manager,
-    /// Signatures.
-    Signed,
-}
-
-impl From<Proof> for admission::ApprovalProof {
-    fn from(proof: Proof) -> Self {
-        match proof {
-            Proof::Manager => Self::Manager,
-            Proof::Signed => Self::Signed,
-        }
-    }
 }
 
 /// What holds child processes.
@@ -209,6 +206,14 @@ impl Default for ResourcesSection {
 }
 
 impl SecurityConfig {
+    /// What proves an approval here.
+    pub fn proof(&self) -> ApprovalProof {
+        self.approval_proof.unwrap_or(match self.approvers.root_key {
+            Some(_) => ApprovalProof::Mixed,
+            None => ApprovalProof::Manager,
+        })
+    }
+
     /// What the sandbox is to do; `own` can't be written by children, `own_secrets` can't be read either.
     pub(crate) fn children(&self, own: Vec<PathBuf>, own_secrets: Vec<PathBuf>) -> SandboxConfig {
         let (sandbox, resources) = (&self.sandbox, &self.resources);
@@ -383,9 +388,11 @@ impl EdgeConfig {
         if problems.is_empty() { Ok(config) } else { Err(problems.join("; ")) }
     }
 
-    /// Everything that is wrong with the values, as far as can be told without trying them.
+    /// Everything that is wrong with the values, as far as can be told without trying them. The keys that they name are
+    /// read.
     fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut problems = label_problems(&self.labels);
+        problems.extend(self.pins().err().unwrap_or_default());
         if !self.tunnel.manager.is_empty()
             && let Err(error) = self.tunnel.manager.parse::<Address>()
         {
@@ -452,6 +459,15 @@ impl EdgeConfig {
         let mut dial = DialConfig::new(self.tunnel.manager.parse()?);
         dial.proxy = self.tunnel.proxy.as_deref().map(str::parse).transpose()?;
         Ok(dial)
+    }
+
+    /// What the host's owner pinned, with the keys that are in files.
+    ///
+    /// # Errors
+    ///
+    /// Tells everything that is wrong with it.
+    pub fn pins(&self) -> Result<Pins, Vec<String>> {
+        crate::pins::read(&self.security.sop, &self.security.approvers)
     }
 
     /// The rules for files; `own` are the edge's own files and folders.
@@ -549,6 +565,21 @@ mod tests {
     }
 
     #[test]
+    fn what_proves_an_approval_follows_from_the_pinned_root_where_nobody_says_it() {
+        let root = "[security.approvers]\nroot_key = \"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\"\n";
+        for (text, proof) in [
+            (String::new(), ApprovalProof::Manager),
+            (root.to_owned(), ApprovalProof::Mixed),
+            (format!("[security]\napproval_proof = \"signed\"\n{root}"), ApprovalProof::Signed),
+            (format!("[security]\napproval_proof = \"manager\"\n{root}"), ApprovalProof::Manager),
+        ] {
+            assert_eq!(EdgeConfig::parse(&text).unwrap().security.proof(), proof, "{text}");
+        }
+        let unknown = EdgeConfig::parse("[security]\napproval_proof = \"sighned\"").unwrap_err();
+        assert!(unknown.contains("`manager`, `signed`, `mixed`"), "{unknown}");
+    }
+
+    #[test]
     fn a_restricted_edge_has_three_skills() {
         let config = EdgeConfig::parse("[skills]\ntools = \"default\"\n").unwrap();
         assert_eq!(config.skills.tools.registry().iter().count(), 3);
@@ -561,6 +592,9 @@ mod tests {
         config.tunnel.manager = "manager.example:7443".to_owned();
         config.tunnel.proxy = Some("http://proxy:3128".to_owned());
         config.files.denied.push("/srv/private".into());
+        config.security.approval_proof = Some(ApprovalProof::Mixed);
+        config.security.approvers.min_independent_signatures = 1;
+        config.labels.insert("role".to_owned(), "web".to_owned());
         assert_eq!(EdgeConfig::parse(&toml::to_string(&config).unwrap()).unwrap(), config);
     }
 }

@@ -1,8 +1,8 @@
 //! What this edge tells the manager about itself.
 
 use crate::boot::HostFacts;
-use crate::config::Proof;
 use crate::execute::Runner;
+use crate::signed::{Signing, SigningNow};
 use crate::state::Durable;
 use proto::v1::{DescribeResponse, SkillDescription};
 use skill::Prerequisite;
@@ -16,6 +16,7 @@ struct Changing {
     journal: bool,
     frozen: bool,
     journal_problem: Option<String>,
+    signing: SigningNow,
 }
 
 /// Makes descriptions, and numbers them.
@@ -23,13 +24,13 @@ struct Changing {
 pub(crate) struct Descriptions {
     facts: HostFacts,
     instance_id: String,
-    proof: Proof,
+    signing: Signing,
     last: Mutex<Option<(u64, Changing)>>,
 }
 
 impl Descriptions {
-    pub(crate) fn new(facts: HostFacts, instance_id: String, proof: Proof) -> Self {
-        Self { facts, instance_id, proof, last: Mutex::new(None) }
+    pub(crate) fn new(facts: HostFacts, instance_id: String, signing: Signing) -> Self {
+        Self { facts, instance_id, signing, last: Mutex::new(None) }
     }
 
     /// Looks at the host again. The number rises only if something has changed.
@@ -45,6 +46,7 @@ impl Descriptions {
             journal: host.meets(Prerequisite::Journal),
             frozen: durable.frozen,
             journal_problem: runner.admission().marks().problem,
+            signing: self.signing.now(),
         };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let revision = match last.as_ref() {
@@ -64,7 +66,8 @@ impl Descriptions {
     /// The description.
     pub(crate) fn describe(&self, runner: &Runner, durable: Durable) -> DescribeResponse {
         let (revision, changing) = self.look(runner, durable);
-        let notes = notes(&changing, self.proof);
+        let mut notes = notes(&changing);
+        notes.extend(self.signing.notes(&changing.signing));
         // Read after the description was made: what was confirmed before it isn't missing from it.
         let marks = runner.admission().marks();
         let skills = runner
@@ -110,13 +113,13 @@ impl Descriptions {
             notes,
             revision,
             packs: Vec::new(),
-            signing: None,
+            signing: Some(self.signing.describe(&changing.signing)),
         }
     }
 }
 
 /// Sentences for the Hosts page.
-fn notes(changing: &Changing, proof: Proof) -> Vec<String> {
+fn notes(changing: &Changing) -> Vec<String> {
     let mut notes = Vec::new();
     if !changing.systemd {
         notes.push("this host doesn't run systemd: services can't be looked at".to_owned());
@@ -128,17 +131,5 @@ fn notes(changing: &Changing, proof: Proof) -> Vec<String> {
     if changing.frozen {
         notes.push("frozen: only safe calls run here".to_owned());
     }
-    notes.push(proof_note(proof).to_owned());
     notes
-}
-
-/// What changes here rest on, for the Hosts page and the doctor.
-pub(crate) const fn proof_note(proof: Proof) -> &'static str {
-    match proof {
-        Proof::Manager => "changes here rest on the manager's word (approval_proof = manager)",
-        Proof::Signed => {
-            "this host asks for signed approvals, which this version can't check: the manager can run only safe calls \
-             here (approval_proof = signed)"
-        }
-    }
 }

@@ -3,7 +3,9 @@
 mod probe;
 
 use crate::agent::chain;
-use crate::{ConnectionPhase, DataDir, EdgeConfig, EdgeError, LastConnection, Options};
+use crate::signed::Signing;
+use crate::{ConnectionPhase, DataDir, EdgeConfig, EdgeError, LastConnection, Options, Refusals};
+use admission::Ledger;
 use model::{Clock, Timestamp};
 use skill::Prerequisite;
 use std::fmt;
@@ -267,9 +269,84 @@ async fn look_at_manager(
     }
 }
 
+/// What changes here rest on, what is pinned for that, and what was refused.
 fn look_at_proof(report: &mut Report, options: &Options) {
-    let proof = options.config.security.approval_proof;
-    report.add(Level::Notice, "approvals", crate::describe::proof_note(proof));
+    const WHAT: &str = "approvals";
+    let config = &options.config;
+    // What is wrong with them was told with the configuration.
+    let Ok(pins) = config.pins() else { return };
+    let signing = Signing::new(config, &pins, Ledger::open(options.dir.signed()));
+    let now = signing.now();
+    let problem = signing.ledger.problem();
+    for note in signing.notes(&now) {
+        let level = if problem.as_ref() == Some(&note) { Level::Wrong } else { Level::Notice };
+        report.add(level, WHAT, note);
+    }
+    let said = signing.describe(&now);
+    if said.dangerous {
+        report.add(
+            Level::Notice,
+            WHAT,
+            "dangerous calls can run here, under a signed procedure and two people's signatures",
+        );
+    }
+    if !said.sop_key_fingerprints.is_empty() {
+        let keys = said.sop_key_fingerprints.join(", ");
+        report.add(Level::Well, WHAT, format!("procedures count if one of these keys signed them: {keys}"));
+    }
+    if !said.approver_root_fingerprint.is_empty() {
+        let version = match said.approver_list_version {
+            0 => "none was seen yet".to_owned(),
+            version => format!("the highest version seen is {version}"),
+        };
+        let root = said.approver_root_fingerprint;
+        report.add(
+            Level::Well,
+            WHAT,
+            format!("the list of approvers counts if the key {root} signed it; {version}"),
+        );
+        let passkeys = if said.origin.is_empty() {
+            "passkeys don't count here, key files do ([security.approvers] origin, rp_id)".to_owned()
+        } else {
+            format!("passkeys of {} count if they were used on {}", said.rp_id, said.origin)
+        };
+        report.add(Level::Well, WHAT, passkeys);
+        if said.min_independent_signatures > 0 {
+            let count = said.min_independent_signatures;
+            report.add(
+                Level::Well,
+                WHAT,
+                format!("at least {count} of a call's signatures must come from a key file"),
+            );
+        }
+    }
+    let labels: Vec<String> = config.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let labels = if labels.is_empty() { "none ([labels])".to_owned() } else { labels.join(", ") };
+    report.add(Level::Well, "labels", format!("for procedures: {labels}"));
+    for path in config.security.sop.files().iter().chain([&options.config_path]) {
+        look_who_may_write(report, path);
+    }
+    match Refusals::load(&options.dir) {
+        Ok(Refusals { total: 0, .. }) => {}
+        Ok(found) => {
+            let last = found.last.back().map(|last| format!("; the last: {last}")).unwrap_or_default();
+            let text =
+                format!("{} for their evidence (`steadyhand-edge refusals` lists them){last}", found.total);
+            report.add(Level::Notice, "refused calls", text);
+        }
+        Err(error) => report.add(Level::Notice, "refused calls", error.to_string()),
+    }
+}
+
+/// Whoever can write a pinned key or the configuration decides what counts here.
+fn look_who_may_write(report: &mut Report, path: &Path) {
+    let Ok(meta) = std::fs::metadata(path) else { return };
+    let mode = meta.permissions().mode() & 0o777;
+    if mode & 0o022 != 0 {
+        let path = path.display();
+        let text = format!("others may write to {path} (mode {mode:03o}): run `chmod go-w {path}`");
+        report.add(Level::Wrong, "configuration", text);
+    }
 }
 
 fn look_at_host(report: &mut Report, options: &Options) {

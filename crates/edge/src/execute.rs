@@ -11,6 +11,7 @@ use futures::{FutureExt, Stream, stream};
 use model::{CallId, CallState, Class, Origin};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, evidence, execute_event};
 use serde_json::Value;
+use signing::MAX_EVIDENCE_BYTES;
 use skill::sandbox::{Noted, Sandbox};
 use skill::{DuplicateKey, Host, SkillContext, SkillError, SkillErrorKind};
 use skills::Registry;
@@ -28,6 +29,9 @@ use tonic::Status;
 
 /// Most bytes of arguments.
 const MAX_ARGS_BYTES: usize = 768 * 1024;
+
+/// Most bytes of arguments and signed evidence together.
+const MAX_SIGNED_BYTES: usize = 1_000_000;
 
 /// Most bytes of a result: what the manager's spool takes.
 const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
@@ -293,6 +297,30 @@ async fn finish(ticket: Ticket, result: Result<Value, SkillError>, sandbox: Opti
         ticket.finish(remembered);
     }
     ended
+}
+
+/// Whether the signed evidence of a call is as small as it has to be.
+///
+/// # Errors
+///
+/// Says what would be right.
+pub(crate) fn check_evidence_size(request: &ExecuteRequest) -> Result<(), String> {
+    let Some(evidence::Kind::Signed(signed)) =
+        request.evidence.as_ref().and_then(|evidence| evidence.kind.as_ref())
+    else {
+        return Ok(());
+    };
+    let bytes = signed.evidence.len();
+    if bytes > MAX_EVIDENCE_BYTES {
+        return Err(format!("the evidence has {bytes} bytes, and at most {MAX_EVIDENCE_BYTES} are taken"));
+    }
+    let together = bytes + request.args_json.len();
+    if together > MAX_SIGNED_BYTES {
+        return Err(format!(
+            "evidence and arguments have {together} bytes together, and at most {MAX_SIGNED_BYTES} are taken"
+        ));
+    }
+    Ok(())
 }
 
 /// Reads a call from the wire.

@@ -48,6 +48,16 @@ impl DataDir {
         self.0.join("local")
     }
 
+    /// The highest version of the list of approvers, and how often each step of a procedure has run.
+    pub(crate) fn signed(&self) -> PathBuf {
+        self.0.join("signed.json")
+    }
+
+    /// Calls that were refused for their evidence.
+    pub(crate) fn refusals(&self) -> PathBuf {
+        self.0.join("refusals.json")
+    }
+
     pub(crate) fn connection(&self) -> PathBuf {
         self.0.join("connection.json")
     }

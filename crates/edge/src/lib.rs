@@ -9,6 +9,8 @@
 //! | `<dir>/packs/` | copies of packs, each under its digest; packs run from here |
 //! | `<dir>/calls.journal` | calls that change something: accepted and ended, each on the disk before anything follows |
 //! | `<dir>/local/` | the same for `skills run --local`, a file for each call until the manager has been told |
+//! | `<dir>/signed.json` | what is remembered of signed calls: the list's highest version, runs of each step |
+//! | `<dir>/refusals.json` | calls that were refused for their evidence, the last 256 |
 //! | `<dir>/connection.json` | how the last connection went, for `doctor` |
 //! | `<dir>/lock` | held while an edge runs, so that a second one doesn't start |
 
@@ -26,11 +28,15 @@ mod load;
 pub mod local;
 mod own;
 pub mod packs;
+mod pins;
+mod refusals;
 mod renew;
 mod report;
 mod service;
+mod signed;
 mod state;
 
+pub use admission::ApprovalProof;
 pub use agent::{Options, run};
 pub use config::{
     ChangesConfig, EdgeConfig, FilesConfig, LimitsConfig, LogConfig, LogFormat, PacksConfig, ProbesConfig,
@@ -39,4 +45,6 @@ pub use config::{
 pub use enroll::enroll;
 pub use error::EdgeError;
 pub use files::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir};
+pub use pins::{ApproversSection, SopSection};
+pub use refusals::{Refusals, RefusedCall};
 pub use state::{ConnectionPhase, LastConnection};

@@ -14,7 +14,7 @@ use std::time::Duration;
 ///
 /// Fails if the skills don't make a catalogue.
 pub fn list(options: &Options) -> Result<Value, EdgeError> {
-    let runner = options.runner(Journal::in_memory())?;
+    let runner = options.local_runner(Journal::in_memory())?;
     let host = runner.host();
     let skills = options.registry.iter().map(|skill| {
         let capability = skill.capability();
@@ -69,7 +69,7 @@ pub async fn run(
     } else {
         Journal::in_memory()
     };
-    let runner = Arc::new(options.runner(journal)?);
+    let runner = Arc::new(options.local_runner(journal)?);
     runner.admission().freeze(DurableState::load(options.dir.clone())?.get().frozen);
     let call_id = request.call_id;
     let (state, report) = match runner.start(request) {

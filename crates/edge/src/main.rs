@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Parser, Subcommand};
-use edge::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir, EdgeConfig, Options};
+use edge::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir, EdgeConfig, Options, Refusals};
 use model::{CallState, Clock, SystemClock};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,6 +60,12 @@ enum Command {
     Bash {
         #[command(subcommand)]
         command: Bash,
+    },
+    /// Lists calls that were refused for their evidence: what somebody tried here without the people who must agree.
+    Refusals {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Checks configuration, key, certificate and the way to the manager, and says what to do.
     Doctor,
@@ -164,6 +170,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         edge::classify::run(&commands, stdin.then_some(input), output)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if let Command::Refusals { json } = cli.command {
+        return print_refusals(&DataDir::new(cli.places.dir), json);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Files and /proc are read there; with the workers the process stays at single-digit threads.
@@ -180,7 +189,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Skills { command } => run_skills(command.unwrap_or(Skills::List), config, dir).await,
             Command::Packs { command } => run_packs(command, config, dir).await,
             // Answered before the runtime started.
-            Command::Bash { .. } => Ok(ExitCode::SUCCESS),
+            Command::Bash { .. } | Command::Refusals { .. } => Ok(ExitCode::SUCCESS),
             Command::Doctor => {
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
                 let report = edge::doctor::examine(&config, &dir, &clock).await;
@@ -189,6 +198,20 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             }
         }
     })
+}
+
+fn print_refusals(dir: &DataDir, json: bool) -> anyhow::Result<ExitCode> {
+    let found = Refusals::load(dir).map_err(flat)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for refused in &found.last {
+        println!("{refused}");
+    }
+    let listed = found.last.len();
+    println!("{} refused for their evidence, {listed} of them listed", found.total);
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn enroll_host(args: Enroll, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {

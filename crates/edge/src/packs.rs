@@ -318,7 +318,7 @@ mod tests {
         put_pack(folder.path(), "alpha", "alpha_look", 1);
         let options = edge_with_packs(folder.path());
         let (packs, runner) =
-            (Arc::new(Packs::new(&options)), Arc::new(options.runner(Journal::in_memory()).unwrap()));
+            (Arc::new(Packs::new(&options)), Arc::new(options.local_runner(Journal::in_memory()).unwrap()));
         let watched = watch(&packs);
         put_in_place(&packs, &runner).await;
         let first = runner.registry().get("alpha_look").unwrap().capability().hash().to_owned();
@@ -346,7 +346,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = edge_with_packs(folder.path());
         let (packs, runner) =
-            (Arc::new(Packs::new(&options)), Arc::new(options.runner(Journal::in_memory()).unwrap()));
+            (Arc::new(Packs::new(&options)), Arc::new(options.local_runner(Journal::in_memory()).unwrap()));
         put_in_place(&packs, &runner).await;
         let following = tokio::spawn(follow(None, Arc::clone(&packs), Arc::clone(&runner)));
         put_pack(folder.path(), "alpha", "alpha_look", 1);
@@ -418,7 +418,7 @@ mod tests {
             .unwrap();
         let options = edge_with_packs(folder.path());
         let packs = Arc::new(Packs::new(&options));
-        let runner = options.runner(Journal::in_memory()).unwrap();
+        let runner = options.local_runner(Journal::in_memory()).unwrap();
         put_in_place(&packs, &runner).await;
         assert_eq!(packs.loaded().packs.len(), 1);
         assert!(descriptions(&packs.loaded()).is_empty());
@@ -431,7 +431,7 @@ mod tests {
         put_pack(folder.path(), "alpha", "host_load", 1);
         let options = edge_with_packs(folder.path());
         let packs = Arc::new(Packs::new(&options));
-        put_in_place(&packs, &options.runner(Journal::in_memory()).unwrap()).await;
+        put_in_place(&packs, &options.local_runner(Journal::in_memory()).unwrap()).await;
         let told = descriptions(&packs.loaded());
         assert!(told[0].error.contains("key_taken") && told[0].digest.is_empty(), "{told:?}");
     }

@@ -1,10 +1,13 @@
 //! The gRPC service that the manager calls on the connection.
 
 use crate::agent::Agent;
-use crate::execute::{events, outcome, read_call_id, read_request, recalled, refused, remaining_events};
+use crate::execute::{
+    check_evidence_size, events, outcome, read_call_id, read_request, recalled, refused, remaining_events,
+};
 use crate::load::Sampler;
+use crate::refusals::is_for_the_record;
 use crate::report;
-use admission::{JournalError, Recall, RefusalKind};
+use admission::{Evidence, JournalError, Recall, RefusalKind};
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use model::CallId;
@@ -86,11 +89,18 @@ impl Edge for Service {
 
     async fn execute(&self, request: Request<v1::ExecuteRequest>) -> Answer<Events> {
         let trace = tunnel::trace::extract(request.metadata());
-        let request = read_request(request.into_inner())?;
+        let request = request.into_inner();
+        if let Err(reason) = check_evidence_size(&request) {
+            let v1::ExecuteRequest { call_id, skill, .. } = request;
+            self.agent.record_refused(call_id, skill, None, reason.clone()).await;
+            return Err(Status::invalid_argument(reason));
+        }
+        let request = read_request(request)?;
         let (call_id, skill) = (request.call_id, request.skill.clone());
         let trace_id = trace.map(|trace| trace.to_string());
         let seq = request.seq;
         let runner = Arc::clone(&self.agent.runner);
+        let brought_evidence = request.evidence != Evidence::None;
         let started =
             if seq > 0 { blocking(move || runner.start(request)).await? } else { runner.start(request) };
         match started {
@@ -108,8 +118,9 @@ impl Edge for Service {
                 Err(Status::already_exists(refusal.reason))
             }
             // Somebody asked for more than the evidence covers: the host's owner is to find that here.
-            Err(refusal) if refusal.kind == RefusalKind::Evidence => {
-                tracing::warn!(call.id = %call_id, skill, trace = trace_id, reason = %refusal, "call refused for want of evidence");
+            Err(refusal) if is_for_the_record(brought_evidence, refusal.kind) => {
+                let reason = refusal.reason.clone();
+                self.agent.record_refused(call_id.to_string(), skill, refusal.class, reason).await;
                 Ok(Response::new(stream::once(async move { Ok(refused(&refusal)) }).boxed()))
             }
             Err(refusal) => {

@@ -45,7 +45,7 @@ async fn an_edge_that_asks_for_signatures_refuses_what_the_manager_says_is_appro
     let mut edge = manager.add_edge(registry(&Arc::default())).await;
     edge.stop().await;
     manager.wait_for(edge.id, |host| host.state == HostState::Offline).await;
-    edge.options.verifier = Arc::new(admission::Approvals(admission::ApprovalProof::Signed));
+    edge.options.config.security.approval_proof = Some(edge::ApprovalProof::Signed);
     edge.start();
     manager.wait_for(edge.id, |host| host.state == HostState::Online).await;
     let file = dir.path().join("stays");

@@ -78,7 +78,7 @@ pub struct Pins {
     pub approver_root: Option<RootKey>,
     /// The console that passkeys must belong to. None: only key files count.
     pub relying_party: Option<RelyingParty>,
-    /// How many of the signatures must come from a key file, 0–2.
+    /// How many of the signatures must come from a key file, 0–2. For a call that needs fewer signatures, all of them.
     pub min_independent_signatures: usize,
 }
 
@@ -112,6 +112,8 @@ pub struct Proof {
     pub list_version: u64,
     /// For a dangerous call: the step, and how often it may run.
     pub step: Option<(SopRef, Step)>,
+    /// For a dangerous call: when its procedure ends, after which nothing of it has to be remembered.
+    pub valid_until: Option<Timestamp>,
 }
 
 /// Holds evidence against the pins. Nothing in it counts before what vouches for it has been checked: first the list and
@@ -143,16 +145,19 @@ pub fn check(
     if now >= statement.not_after {
         return Err(EvidenceError::Expired(statement.not_after.to_rfc3339()));
     }
-    let step = match facts.class {
-        Class::Dangerous => Some(covering_step(evidence, &statement, facts, pins, now)?),
-        Class::Safe | Class::Mutating => None,
+    let (step, valid_until) = match facts.class {
+        Class::Dangerous => {
+            let (step, valid_until) = covering_step(evidence, &statement, facts, pins, now)?;
+            (Some(step), Some(valid_until))
+        }
+        Class::Safe | Class::Mutating => (None, None),
     };
-    let people = signers(evidence, &statement, &list, pins)?;
     let need = if facts.class == Class::Dangerous { 2 } else { 1 };
+    let people = signers(evidence, &statement, &list, pins, need)?;
     if people.len() < need {
         return Err(EvidenceError::TooFew { have: people.len(), need });
     }
-    Ok(Proof { people, nonce: statement.nonce, list_version: list.version, step })
+    Ok(Proof { people, nonce: statement.nonce, list_version: list.version, step, valid_until })
 }
 
 fn about_this_call(statement: &Statement, facts: &CallFacts<'_>) -> Result<(), EvidenceError> {
@@ -181,7 +186,7 @@ fn covering_step(
     facts: &CallFacts<'_>,
     pins: &Pins,
     now: Timestamp,
-) -> Result<(SopRef, Step), EvidenceError> {
+) -> Result<((SopRef, Step), Timestamp), EvidenceError> {
     let signed = evidence.sop.as_ref().ok_or_else(|| {
         EvidenceError::Malformed("a dangerous call needs a signed procedure (SOP)".to_owned())
     })?;
@@ -204,7 +209,7 @@ fn covering_step(
         sop.step(&named.step).ok_or_else(|| not_covered(format!("it has no step `{}`", named.step)))?;
     match step.not_covering(facts.tool, facts.args, facts.labels) {
         Some(why) => Err(not_covered(why)),
-        None => Ok((named.clone(), step.clone())),
+        None => Ok(((named.clone(), step.clone()), sop.valid_until)),
     }
 }
 
@@ -214,6 +219,7 @@ fn signers(
     statement: &Statement,
     list: &ApproverList,
     pins: &Pins,
+    people_needed: usize,
 ) -> Result<BTreeSet<String>, EvidenceError> {
     let mut people = BTreeSet::new();
     let mut independent = BTreeSet::new();
@@ -232,7 +238,7 @@ fn signers(
         }
         people.insert(signature.person.clone());
     }
-    let need = pins.min_independent_signatures;
+    let need = pins.min_independent_signatures.min(people_needed);
     if independent.len() < need {
         return Err(EvidenceError::TooFewIndependent { have: independent.len(), need });
     }
