@@ -343,17 +343,25 @@ impl Admission {
         timeout: Duration,
         proof: Option<Proof>,
     ) -> Result<(), Refusal> {
-        let Some(proof) = proof else { return self.journal(request, capability, class, timeout) };
+        let Request { call_id, skill, seq, .. } = request;
+        let Some(proof) = proof else {
+            self.journal(request, capability, class, timeout)?;
+            tracing::info!(call.id = %call_id, seq, skill, %class, "call accepted");
+            return Ok(());
+        };
         let _one_at_a_time = self.inner.proving.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = self.inner.journal.look(request.call_id, request.seq) {
+        if let Some(known) = self.inner.journal.look(*call_id, *seq) {
             return Err(known_refusal(request, &known, Some(class)));
         }
         self.inner.verifier.use_up(&proof).map_err(|problem| Refusal {
             kind: RefusalKind::Evidence,
-            reason: format!("`{}` is {class} here: {problem}", request.skill),
+            reason: format!("`{skill}` is {class} here: {problem}"),
             class: Some(class),
         })?;
-        self.journal(request, capability, class, timeout)
+        self.journal(request, capability, class, timeout)?;
+        let sop = proof.step.as_ref().map(|(sop, _)| format!("{} {} {}", sop.id, sop.version, sop.step));
+        tracing::info!(call.id = %call_id, seq, skill, %class, people = ?proof.people, sop, "signed call accepted");
+        Ok(())
     }
 
     /// Puts a call that isn't safe on the disk before it runs.
