@@ -3,6 +3,7 @@
 use crate::dial::EdgeLink;
 use crate::ended::{Ended, root_cause, until};
 use crate::h2::ConnectionTasks;
+use crate::io::{Lent, linger};
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -43,6 +44,7 @@ where
     let EdgeLink { io, activity, not_after, settings } = link;
     let tasks = ConnectionTasks::default();
     let _end_tasks = tasks.guard();
+    let (io, back) = Lent::new(io);
     let connection = http2::Builder::new(tasks)
         .timer(TokioTimer::new())
         .keep_alive_interval(settings.ping_interval)
@@ -55,30 +57,37 @@ where
         .initial_connection_window_size(settings.connection_window / 4)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(io), TowerToHyperService::new(service));
-    let mut connection = pin!(connection);
-    let mut draining = false;
-    let drained = tokio::time::sleep(settings.drain_limit);
-    let mut drained = pin!(drained);
-    loop {
-        tokio::select! {
-            result = connection.as_mut() => return match result {
-                Ok(()) if draining => Ended::Drained,
-                Ok(()) => Ended::ByPeer,
-                Err(error) if error.is_timeout() => Ended::Quiet(settings.quiet_limit),
-                Err(error) => why(&error),
-            },
-            () = activity.quiet_for(settings.quiet_limit) => return Ended::Quiet(settings.quiet_limit),
-            () = until(not_after, clock) => return Ended::CertificateOver(not_after),
-            () = shutdown.cancelled(), if !draining => {
-                draining = true;
-                drained.as_mut().reset(tokio::time::Instant::now() + settings.drain_limit);
-                connection.as_mut().graceful_shutdown();
-            }
-            () = drained.as_mut(), if draining => {
-                return Ended::Closed("its last calls took too long to finish".to_owned());
+    let ended = async move {
+        let mut connection = pin!(connection);
+        let mut draining = false;
+        let drained = tokio::time::sleep(settings.drain_limit);
+        let mut drained = pin!(drained);
+        loop {
+            tokio::select! {
+                result = connection.as_mut() => return match result {
+                    Ok(()) if draining => Ended::Drained,
+                    Ok(()) => Ended::ByPeer,
+                    Err(error) if error.is_timeout() => Ended::Quiet(settings.quiet_limit),
+                    Err(error) => why(&error),
+                },
+                () = activity.quiet_for(settings.quiet_limit) => return Ended::Quiet(settings.quiet_limit),
+                () = until(not_after, clock) => return Ended::CertificateOver(not_after),
+                () = shutdown.cancelled(), if !draining => {
+                    draining = true;
+                    drained.as_mut().reset(tokio::time::Instant::now() + settings.drain_limit);
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = drained.as_mut(), if draining => {
+                    return Ended::Closed("its last calls took too long to finish".to_owned());
+                }
             }
         }
     }
+    .await;
+    if ended == Ended::Drained {
+        linger(back).await;
+    }
+    ended
 }
 
 /// Whether the other end closed the connection, or it broke.
