@@ -7,7 +7,7 @@ use crate::results::{self, Ended};
 use crate::runner::{Fault, Runner};
 use crate::service::stopped_before;
 use futures::future::join_all;
-use gate::{CallRequest, Narrowing, Principal, Taint, TurnRef};
+use gate::{CallRequest, NamedStep, Narrowing, Principal, Taint, TurnRef};
 use llm::{BadArguments, ToolCall};
 use model::{CallId, CallState, Class, EdgeId, Origin, Scope};
 use serde_json::{Value, json};
@@ -33,6 +33,8 @@ pub(crate) struct Planned {
     args: Result<Value, BadArguments>,
     capability: Option<Arc<Capability>>,
     edge: Option<i64>,
+    /// The step of a procedure that it names.
+    sop: Option<NamedStep>,
     /// Whether it is a person's own call.
     by_person: bool,
     pub(crate) card: CallCard,
@@ -92,12 +94,13 @@ impl Runner {
         let on_host = if names_edge { catalogue.get(Scope::Host, &tool) } else { None };
         let capability = on_host.or_else(|| catalogue.for_llm_name(&tool)).cloned();
         let scope = capability.as_ref().map(|capability| capability.definition().scope);
-        let (edge, args) = match args {
-            Ok(args) if scope == Some(Scope::Host) => {
+        let (edge, sop, args) = match (args, &capability) {
+            (Ok(args), Some(capability)) if scope == Some(Scope::Host) => {
                 let (edge, args) = take_edge(args);
-                (edge, Ok(args))
+                let (sop, args) = take_sop(args, capability);
+                (edge, sop, Ok(args))
             }
-            other => (None, other),
+            (other, _) => (None, None, other),
         };
         // Where classing panics, the gate will refuse and record the call.
         let class = capability.as_ref().and_then(|capability| match &args {
@@ -116,7 +119,7 @@ impl Runner {
             },
             parent: None,
         };
-        Planned { id, tool, shown, args, capability, edge, by_person, card }
+        Planned { id, tool, shown, args, capability, edge, sop, by_person, card }
     }
 
     /// Makes the calls of one answer. Returns the reason to end the turn, if the loop guard has one.
@@ -267,6 +270,7 @@ impl Runner {
             timeout: None,
             taint: if call.by_person { Taint::default() } else { taint.clone() },
             narrowing: Narrowing::All,
+            sop: call.sop.clone(),
         }
     }
 
@@ -329,6 +333,26 @@ pub(crate) struct Recorded {
     ended: Ended,
     said: Said,
     untrusted: bool,
+}
+
+/// Takes the procedure and its step out of a host skill's arguments, where the skill has no parameter of that name. What
+/// is no such name stays, for the gate to refuse; models leave optional texts empty.
+fn take_sop(args: Value, capability: &Capability) -> (Option<NamedStep>, Value) {
+    let Value::Object(mut fields) = args else { return (None, args) };
+    let own = capability.definition().params.pointer("/properties/sop").is_some();
+    if own {
+        return (None, Value::Object(fields));
+    }
+    let sop = match fields.get("sop") {
+        Some(Value::String(text)) if text.trim().is_empty() => Some(None),
+        Some(Value::String(text)) => text.parse::<NamedStep>().ok().map(Some),
+        Some(Value::Null) => Some(None),
+        _ => None,
+    };
+    if sop.is_some() {
+        fields.shift_remove("sop");
+    }
+    (sop.flatten(), Value::Object(fields))
 }
 
 /// Takes the host out of a host skill's arguments. What is no integer stays, for the gate to refuse.

@@ -98,6 +98,16 @@ impl ApiError {
         Self::new(ErrorKind::Conflict, detail)
     }
 
+    /// A call that no decision allows, but signatures.
+    pub(crate) fn needs_signatures(detail: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            slug: "needs-signatures",
+            title: "Signatures are needed",
+            ..Self::new(ErrorKind::Invalid, detail)
+        }
+    }
+
     /// The account's password must be changed first.
     pub(crate) fn must_change_password() -> Self {
         Self {

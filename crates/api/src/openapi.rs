@@ -31,6 +31,7 @@ use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, ResponseB
         (name = "capabilities", description = "What can be run, and where"),
         (name = "calls", description = "Running capabilities, and what was run"),
         (name = "approvals", description = "What waits for a person, deciding, and standing approvals"),
+        (name = "signing", description = "Procedures, and who may sign"),
         (name = "audit", description = "The audit chain and the timeline over calls"),
         (name = "chat", description = "One's own chats and the live stream"),
         (name = "models", description = "Model providers"),

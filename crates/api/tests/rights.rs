@@ -48,7 +48,8 @@ fn operations() -> Vec<Operation> {
                 // Ids that name nothing: a caller who may is told so, and nothing is changed.
                 path: path
                     .replace("{id}", "00000000-0000-7000-8000-000000000000")
-                    .replace("{name}", "nothing"),
+                    .replace("{name}", "nothing")
+                    .replace("{version}", "1"),
                 cookie: match words("cookie") {
                     None => Cookie::NotNeeded,
                     Some(need) => {
@@ -137,7 +138,7 @@ async fn a_token_reaches_what_its_one_scope_says_and_never_more_than_its_owner()
     let api = TestApi::start().await;
     for role in [Role::Admin, Role::Viewer] {
         let owner = api.signed_in(&format!("owner-{role}"), role).await;
-        for scope in ["read", "chat", "call", "hosts", "admin"] {
+        for scope in ["read", "chat", "call", "hosts", "admin", "approvals:sign"] {
             let made = owner.post("/api/v1/tokens", json!({"name": scope, "scopes": [scope]})).await;
             let client = api.with_token(made.body["token"].as_str().unwrap());
             for operation in operations() {

@@ -65,6 +65,7 @@ impl Audited {
                 ..CallLimits::default()
             },
             approvals: gate::ApprovalRules::default(),
+            signing: gate::SigningPins::default(),
         }));
         let executor = Executor::new(ExecutorParts {
             gate,
@@ -118,6 +119,7 @@ impl Audited {
             timeout: None,
             taint: Taint::default(),
             narrowing: Narrowing::All,
+            sop: None,
         }
     }
 

@@ -5,17 +5,19 @@ use crate::running::Running;
 use crate::trace::{call_span, note_end};
 use crate::{CallChange, CallOutcome, OwnTime};
 use arc_swap::ArcSwap;
+use gate::Decider;
+use gate::signatures::Opened;
 use gate::{
     Admission, AdmittedCall, CallProgress, CallRequest, Gate, GateError, HostDirectory, HostDispatcher,
 };
-use model::{CallId, CallState};
+use model::{ApprovalId, CallId, CallState};
 use skill::Capability;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::Storage;
+use storage::{Actor, Storage};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tools::Tool;
@@ -170,6 +172,20 @@ impl Executor {
     /// itself just before.
     pub fn cancel(&self, call: CallId) -> bool {
         self.inner.running.stop(call)
+    }
+
+    /// Shows what is to be signed for a call, as [`Gate::open_statement`] does, with a nonce of its host.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if the database does.
+    pub async fn open_statement(
+        &self,
+        who: &Decider,
+        id: ApprovalId,
+        actor: Actor,
+    ) -> Result<Opened, GateError> {
+        self.inner.gate.open_statement(who, id, actor, self.inner.dispatcher.as_ref()).await
     }
 
     /// Changes of calls from this moment on.

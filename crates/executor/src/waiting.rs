@@ -110,10 +110,10 @@ impl Executor {
         let mut decisions = storage.approval_changes();
         let mut calls = storage.call_changes();
         let mut hosts = self.inner.hosts.changes();
-        let mut host_away_until = None;
+        let mut host = HostWatch::default();
         let mut again = AGAIN;
         loop {
-            let next = match self.look(waiting, &mut host_away_until).await {
+            let next = match self.look(waiting, &mut host).await {
                 Ok(Next::Ended(outcome)) => return Err(outcome),
                 Ok(Next::Start(call)) => return Ok(call),
                 Ok(Next::Wait(until)) => {
@@ -138,7 +138,7 @@ impl Executor {
                 () = gone => self.give_up(waiting, "The call that asked for it has ended; nothing was run.").await,
                 () = heard(&mut decisions, |change| change.call_id == waiting.call_id) => {}
                 () = heard(&mut calls, |change| change.call_id == waiting.call_id) => {}
-                () = heard_of(&mut hosts), if host_away_until.is_some() => {}
+                () = heard_of(&mut hosts, host.edge), if host.is_watched() => {}
                 () = tokio::time::sleep(next) => {}
             }
         }
@@ -152,7 +152,7 @@ impl Executor {
     async fn look(
         &self,
         waiting: &WaitingCall,
-        host_away_until: &mut Option<Timestamp>,
+        host: &mut HostWatch,
     ) -> Result<Next, Box<dyn std::error::Error + Send + Sync>> {
         let storage = &self.inner.storage;
         let found = storage.approvals().of_call(waiting.call_id).await?;
@@ -160,7 +160,13 @@ impl Executor {
         if approval.call.state != CallState::AwaitingApproval {
             return Ok(Next::Ended(Box::new(outcome_of(waiting, approval.call.state, approval.call.error))));
         }
+        host.edge = approval.call.edge;
+        let open = approval.signing.as_ref().and_then(|signing| signing.statement.as_ref());
+        host.may_void = open.is_some();
         if approval.state == ApprovalState::Pending {
+            if self.inner.gate.reopen_if_void(&approval).await? {
+                info!(call.id = %waiting.call_id, "what was signed for a call is void: its host's edge has restarted");
+            }
             if approval.decide_by > storage.now() {
                 return Ok(Next::Wait(approval.decide_by));
             }
@@ -173,9 +179,14 @@ impl Executor {
             Start::Rejected(rejection) => {
                 Ok(Next::Ended(Box::new(outcome_of(waiting, rejection.state, Some(rejection.reason)))))
             }
+            Start::Reopened => {
+                info!(call.id = %waiting.call_id, "what was signed for a call is void: its host's edge has restarted");
+                host.away_until = None;
+                Ok(Next::Wait(storage.now()))
+            }
             Start::HostAway(valid_until) => {
                 let until =
-                    *host_away_until.get_or_insert_with(|| valid_until.min(storage.now() + HOST_MAY_BE_AWAY));
+                    *host.away_until.get_or_insert_with(|| valid_until.min(storage.now() + HOST_MAY_BE_AWAY));
                 if until > storage.now() {
                     return Ok(Next::Wait(until));
                 }
@@ -208,9 +219,25 @@ async fn heard<T: Clone>(changes: &mut broadcast::Receiver<T>, is_meant: impl Fn
     }
 }
 
-async fn heard_of(hosts: &mut Option<broadcast::Receiver<model::EdgeId>>) {
+/// What of its host a waiting call looks after.
+#[derive(Debug, Default)]
+struct HostWatch {
+    edge: Option<model::EdgeId>,
+    /// It was approved, and waits so long for its host to come back.
+    away_until: Option<Timestamp>,
+    /// A restart of the host's edge voids what people have signed.
+    may_void: bool,
+}
+
+impl HostWatch {
+    const fn is_watched(&self) -> bool {
+        self.away_until.is_some() || self.may_void
+    }
+}
+
+async fn heard_of(hosts: &mut Option<broadcast::Receiver<model::EdgeId>>, edge: Option<model::EdgeId>) {
     match hosts {
-        Some(hosts) => heard(hosts, |_| true).await,
+        Some(hosts) => heard(hosts, |changed| Some(*changed) == edge).await,
         None => std::future::pending().await,
     }
 }

@@ -1,8 +1,8 @@
 //! What an edge said of itself, in the form in which it is kept and shown.
 
-use gate::{PackFacts, SkillFacts};
+use gate::{ApprovalProof, PackFacts, SigningFacts, SkillFacts};
 use model::Class;
-use proto::v1::{DescribeResponse, PackDescription};
+use proto::v1::{DescribeResponse, PackDescription, SigningDescription};
 use serde::{Deserialize, Serialize};
 use skill::Definition;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ pub(crate) struct Described {
     pub(crate) notes: Vec<String>,
     pub(crate) skills: Vec<DescribedSkill>,
     pub(crate) packs: Vec<PackFacts>,
+    pub(crate) signing: Option<SigningFacts>,
 }
 
 /// One skill of an edge. Name and schema are in the manager's own catalogue.
@@ -41,6 +42,7 @@ const MAX_TEXT_CHARS: usize = 200;
 const MAX_SKILLS: usize = 512;
 const MAX_NOTES: usize = 32;
 const MAX_PACKS: usize = 64;
+const MAX_LABELS: usize = 64;
 
 impl From<DescribeResponse> for Described {
     fn from(said: DescribeResponse) -> Self {
@@ -66,7 +68,29 @@ impl From<DescribeResponse> for Described {
             notes: said.notes.iter().take(MAX_NOTES).map(|text| short(text)).collect(),
             skills: skills.collect(),
             packs: said.packs.into_iter().take(MAX_PACKS).map(pack_facts).collect(),
+            signing: said.signing.map(signing_facts),
         }
+    }
+}
+
+/// What a host asks to be signed, in the form in which it is kept.
+fn signing_facts(said: SigningDescription) -> SigningFacts {
+    let text = |text: &str| Some(short(text)).filter(|text| !text.is_empty());
+    SigningFacts {
+        approval_proof: match said.approval_proof.as_str() {
+            "manager" => ApprovalProof::Manager,
+            "mixed" => ApprovalProof::Mixed,
+            // A word that a newer edge knows gets the strictest reading.
+            _ => ApprovalProof::Signed,
+        },
+        dangerous: said.dangerous,
+        sop_keys: said.sop_key_fingerprints.iter().take(MAX_NOTES).map(|key| short(key)).collect(),
+        approver_root: text(&said.approver_root_fingerprint),
+        list_version: said.approver_list_version,
+        origin: text(&said.origin),
+        rp_id: text(&said.rp_id),
+        min_independent_signatures: said.min_independent_signatures,
+        labels: said.labels.iter().take(MAX_LABELS).map(|(key, value)| (short(key), short(value))).collect(),
     }
 }
 

@@ -24,6 +24,12 @@ fn facts(host: &Host, now: Timestamp) -> HostFacts {
         connected_at: host.live.as_ref().map(|live| live.since),
         last_seen_at: if host.live.is_some() { Some(now) } else { record.last_seen_at },
         skills: said.map(|said| said.facts()),
+        signing: said.and_then(|said| said.signing.clone()),
+        instance: host
+            .live
+            .as_ref()
+            .map(|live| live.instance_id.clone())
+            .or_else(|| record.instance_id.clone()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::trace::{note_execution, trace_parent, tunnel_span};
 use crate::view::state_of;
 use async_trait::async_trait;
 use bytes::Bytes;
-use gate::{AdmittedCall, Dispatched, HostDispatcher, HostState};
+use gate::{AdmittedCall, Challenge, Dispatched, HostDispatcher, HostState};
 use model::{CallId, CallState, Class, EdgeId};
 use proto::v1::{self, ExecuteEvent, ExecuteRequest, execute_event};
 use skill::SkillErrorKind;
@@ -24,10 +24,35 @@ const MAX_SPOOL_BYTES: usize = 16 * 1024 * 1024;
 /// How long after a call's deadline its outcome may come: the edge ends the call itself.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long a host may take to give a nonce.
+const CHALLENGE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Bytes of a nonce.
+const NONCE_BYTES: usize = 32;
+
 #[async_trait]
 impl HostDispatcher for Fleet {
     async fn dispatch(&self, call: &AdmittedCall, cancel: CancellationToken) -> Dispatched {
         self.bring(call, cancel).instrument(tunnel_span(call)).await
+    }
+
+    async fn challenge(&self, edge: EdgeId) -> Result<Challenge, String> {
+        let live = reach(self.inner(), edge)?;
+        let mut client = live.client.clone();
+        let asked = client.challenge(v1::ChallengeRequest {});
+        let answer = match tokio::time::timeout(CHALLENGE_LIMIT, asked).await {
+            Ok(Ok(answer)) => answer.into_inner(),
+            Ok(Err(status)) => return Err(format!("the host gives no nonce: {}", status.message())),
+            Err(_) => {
+                let limit = CHALLENGE_LIMIT.as_secs();
+                return Err(format!("the host did not give a nonce within {limit} s"));
+            }
+        };
+        if answer.nonce.len() != NONCE_BYTES {
+            return Err(format!("the host gave a nonce of {} bytes, not {NONCE_BYTES}", answer.nonce.len()));
+        }
+        let nonce = answer.nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Challenge { nonce, instance: live.instance_id })
     }
 }
 
@@ -98,6 +123,9 @@ pub(crate) fn request_of(call: &AdmittedCall, now: model::Timestamp) -> Request<
 }
 
 fn evidence_of(call: &AdmittedCall) -> v1::evidence::Kind {
+    if let Some(evidence) = call.evidence() {
+        return v1::evidence::Kind::Signed(v1::SignedApproval { evidence: evidence.to_vec() });
+    }
     match call.approval() {
         Some(approval) => {
             v1::evidence::Kind::ManagerApproval(v1::ManagerApproval { approval_id: approval.to_owned() })

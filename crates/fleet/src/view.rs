@@ -1,7 +1,7 @@
 //! A host as the API shows it.
 
 use crate::hosts::Host;
-use gate::{HostState, PackFacts};
+use gate::{HostState, PackFacts, SigningFacts};
 use model::{Class, EdgeId, Timestamp};
 use serde::Serialize;
 use storage::edges::{Contestant, EdgeState, Labels};
@@ -50,6 +50,8 @@ pub struct HostView {
     pub skills: Vec<SkillView>,
     /// Its packs, also those that are broken.
     pub packs: Vec<PackFacts>,
+    /// The signatures that it asks for, as far as it has told.
+    pub signing: Option<SigningFacts>,
     /// Sentences about it.
     pub notes: Vec<String>,
     /// Its certificate.
@@ -163,6 +165,7 @@ impl HostView {
                 })
                 .collect(),
             packs: said.map(|said| said.packs.clone()).unwrap_or_default(),
+            signing: said.and_then(|said| said.signing.clone()),
             notes: said.map(|said| said.notes.clone()).unwrap_or_default(),
             certificate: host.certificate.as_ref().map(|certificate| CertificateView {
                 serial: certificate.serial.clone(),

@@ -6,7 +6,7 @@ mod common;
 
 use common::skills::registry;
 use common::{LIMIT, Manager, Scene};
-use gate::HostState;
+use gate::{Admission, HostState};
 use model::{CallState, Class, Origin};
 use serde_json::json;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ async fn a_change_has_a_number_runs_once_and_is_forgotten_when_it_is_on_record()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edge_that_asks_for_signatures_refuses_what_the_manager_says_is_approved_and_keeps_no_trace() {
+async fn a_host_that_asks_for_signatures_takes_no_change_where_nobody_can_sign_and_keeps_no_trace() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Manager::start(dir.path()).await;
     let mut edge = manager.add_edge(registry(&Arc::default())).await;
@@ -52,17 +52,11 @@ async fn an_edge_that_asks_for_signatures_refuses_what_the_manager_says_is_appro
     std::fs::write(&file, "x").unwrap();
 
     let args = json!({"command": format!("rm {}", file.display())});
-    let call = manager.admit_approved(edge.id, "bash", args).await;
-    let ended = manager.run(&call, CancellationToken::new()).await;
-
-    assert_eq!(ended.state, CallState::Refused, "{ended:?}");
-    let error = ended.error.unwrap();
-    assert!(
-        error.contains("this host asks for signed approvals") && error.contains("`bash` is mutating"),
-        "{error}"
-    );
+    let Admission::Rejected(rejection) = manager.try_admit(edge.id, "bash", args).await else {
+        panic!("somebody was asked")
+    };
+    assert!(rejection.reason.contains("asks for a signature for every change"), "{}", rejection.reason);
     assert!(file.exists());
-    manager.wait_until_acknowledged(edge.id, call.seq().unwrap()).await;
     assert_eq!(manager.storage.edges().find(edge.id).await.unwrap().unwrap().confirmed_seq, 0);
     manager.verify_audit().await;
 }

@@ -20,6 +20,7 @@ pub struct AdmittedCall {
     timeout: Duration,
     seq: Option<u64>,
     approval: Option<String>,
+    evidence: Option<Arc<[u8]>>,
     progress: ProgressTeller,
     _permit: Permit,
 }
@@ -42,6 +43,7 @@ impl AdmittedCall {
             timeout,
             seq: None,
             approval: None,
+            evidence: None,
             progress,
             _permit: permit,
         }
@@ -50,6 +52,11 @@ impl AdmittedCall {
     /// Adds what a call that isn't safe has: its number on its host, and the approval that lets it run.
     pub(crate) fn with_approval(self, seq: Option<u64>, approval: Option<String>) -> Self {
         Self { seq, approval, ..self }
+    }
+
+    /// Adds what people have signed.
+    pub(crate) fn with_evidence(self, evidence: Option<Arc<[u8]>>) -> Self {
+        Self { evidence, ..self }
     }
 
     /// Its id.
@@ -100,6 +107,11 @@ impl AdmittedCall {
     /// The id of the approval that lets it run; `None` where it needs none.
     pub fn approval(&self) -> Option<&str> {
         self.approval.as_deref()
+    }
+
+    /// What people have signed, in the form in which the host checks it; `None` where the manager's word is enough.
+    pub fn evidence(&self) -> Option<&[u8]> {
+        self.evidence.as_deref()
     }
 
     /// Tells a line of progress to whoever listens ([`crate::Gate::progress`]). It may hold anything; what is told of it

@@ -64,6 +64,8 @@ impl ApprovalRules {
 pub struct Decider {
     /// The person.
     pub user: UserId,
+    /// The name of the account: what the list of approvers names the person by.
+    pub name: String,
     /// The roles that the person has now.
     pub roles: Roles,
     /// Whether the request came through an API token. Tokens never decide.
@@ -129,6 +131,8 @@ pub enum Ruled {
     Forbidden(String),
     /// The decision makes no sense; a sentence says why.
     Invalid(String),
+    /// It can't be allowed by a decision: people have to sign. It can be denied by one.
+    NeedsSignatures(String),
 }
 
 /// What came of the wish to see exact arguments.
@@ -171,7 +175,7 @@ pub fn takes_exact_grants_only(key: &str) -> bool {
 
 /// Whether more than this one call of an approval can be allowed at once.
 pub fn may_be_standing(approval: &Approval) -> bool {
-    approval.call.class != Class::Dangerous && approval.call.token.is_none()
+    approval.call.class != Class::Dangerous && approval.signing.is_none() && approval.call.token.is_none()
 }
 
 /// Whether somebody may know of a person's approvals and grants.
@@ -209,8 +213,10 @@ impl Gate {
         if who.by_token {
             return Err("An API token never decides; a person signs in to do so.".to_owned());
         }
-        if call.class == Class::Dangerous {
-            return Err("This version can't ask for what a dangerous call needs.".to_owned());
+        if approval.signing.is_some() && call.person() == who.user {
+            return Err(
+                "It is your own call, so other people have to sign or deny it; you can stop it.".to_owned()
+            );
         }
         if call.person() != who.user {
             return if who.roles.include(Role::Approver) {
@@ -248,7 +254,12 @@ impl Gate {
         let filter = ApprovalFilter { pending: Some(true), person: (!all).then_some(who.user) };
         let pending =
             self.storage.approvals().list(&filter, None, MOST_PENDING).await.map_err(GateError::Approval)?;
-        Ok(pending.iter().filter(|approval| self.may_decide(who, approval).is_ok()).count())
+        let may = |approval: &&Approval| match approval.signing {
+            // Whoever has signed is done with it.
+            Some(_) => self.may_sign(who, approval).is_ok(),
+            None => self.may_decide(who, approval).is_ok(),
+        };
+        Ok(pending.iter().filter(may).count())
     }
 
     /// Decides on an approval. Of any number of attempts one wins.
@@ -269,6 +280,15 @@ impl Gate {
         };
         if let Err(reason) = self.may_decide(who, &approval) {
             return Ok(Ruled::Forbidden(reason));
+        }
+        if let Some(signing) = approval.signing.as_ref().filter(|_| ruling.decision != ApprovalDecision::Deny)
+        {
+            return Ok(Ruled::NeedsSignatures(match signing.needed {
+                1 => "This call needs an approver's signature; a decision alone doesn't allow it.".to_owned(),
+                needed => format!(
+                    "This call needs the signatures of {needed} approvers; a decision alone doesn't allow it."
+                ),
+            }));
         }
         if ruling.note.as_ref().is_some_and(|note| note.chars().nth(MAX_NOTE_CHARS).is_some()) {
             return Ok(Ruled::Invalid(format!("A note has at most {MAX_NOTE_CHARS} characters.")));

@@ -1,7 +1,7 @@
 //! Says what would become of a call, without making it: the gate's own review, put into words.
 
 use crate::approvals::Standing;
-use crate::review::{Outcome, Review};
+use crate::review::{Needs, Outcome, Question, Review};
 use crate::{CallRequest, Gate, GateError, Principal, Rule};
 use model::{Class, ClassReason, GrantId, Role};
 use serde::Serialize;
@@ -67,14 +67,25 @@ impl Gate {
     ///
     /// Fails only if the database does.
     pub async fn explain(&self, mut request: CallRequest) -> Result<Explanation, GateError> {
-        let Review { class, class_reasons, definition_hash, outcome, rule, .. } = self.review(&mut request);
+        let review = self.review(&mut request).await.map_err(GateError::Approval)?;
+        let Review { class, class_reasons, definition_hash, outcome, rule, .. } = review;
         let said = |fate, reason| Said { fate, rule: rule.clone(), reason, grant: None };
         let asks = matches!(outcome, Outcome::Ask(..));
+        let needs = match &outcome {
+            Outcome::Ask(_, question) => question.needs.clone(),
+            _ => None,
+        };
         let said = match outcome {
             Outcome::Invalid { reason, .. } => said(Fate::Invalid, reason),
             Outcome::Refuse { reason, .. } => said(Fate::Deny, reason),
             Outcome::Run(_) => self.if_limits_allow(&request, said(Fate::Run, AT_ONCE.to_owned())),
-            Outcome::Ask(_, why) => {
+            Outcome::Ask(_, Question { why, needs: Some(_) }) => {
+                match self.too_many_wait(&request).await.map_err(GateError::Approval)? {
+                    Some(reason) => Said { rule: Rule::Limits, ..said(Fate::Deny, reason) },
+                    None => said(Fate::Ask, why),
+                }
+            }
+            Outcome::Ask(_, Question { why, needs: None }) => {
                 let host = request.edge.and_then(|edge| self.hosts.host(edge));
                 let standing = self.standing(&request, class, &definition_hash, host.as_ref());
                 let Standing { usable, note } = standing.await.map_err(GateError::Approval)?;
@@ -105,7 +116,7 @@ impl Gate {
                 .collect(),
             rule: said.rule,
             reason: self.redact(&said.reason),
-            approvers: (asks && said.fate != Fate::Deny).then(|| self.approvers_of(&request)),
+            approvers: (asks && said.fate != Fate::Deny).then(|| self.approvers_of(&request, needs.as_ref())),
             grant: said.grant,
         })
     }
@@ -118,7 +129,14 @@ impl Gate {
     }
 
     /// Who may allow a call that a person may allow.
-    fn approvers_of(&self, request: &CallRequest) -> &'static str {
+    fn approvers_of(&self, request: &CallRequest, needs: Option<&Needs>) -> &'static str {
+        match needs {
+            Some(Needs { people: 1, .. }) => {
+                return "One approver, by signature, who isn't the person behind the call.";
+            }
+            Some(_) => return "Two approvers, each by signature, neither of them the person behind the call.",
+            None => {}
+        }
         let Principal { roles, token, .. } = &request.caller;
         if token.is_none() && self.approvals.self_approval && roles.include(Role::Operator) {
             "The person behind the call, or any person with the role approver."

@@ -4,20 +4,22 @@ use crate::approvals::{Standing, binding};
 use crate::decide::{Decision, Facts, decide};
 use crate::limits::{Limiter, Permit};
 use crate::packs::PackBook;
+use crate::procedures::SigningBook;
 use crate::progress::{CallProgress, ProgressTeller};
-use crate::review::{Outcome, Review, Reviewer, lacking};
+use crate::review::{Needs, Outcome, Question, Review, Reviewer, lacking};
+use crate::rule::Rule;
 use crate::{
     AdmittedCall, ApprovalRules, CallLimits, CallRequest, FinishedCall, GateError, HostDirectory, Narrowing,
-    ProbeRules, Recorded, Recorder, Redactor, ToolPolicy, WaitingCall,
+    ProbeRules, Recorded, Recorder, Redactor, SigningPins, ToolPolicy, WaitingCall,
 };
 use arc_swap::ArcSwap;
-use model::{ApprovalId, CallId, CallState, GrantId, PolicyDecision, Role, Roles, Timestamp};
+use model::{ApprovalId, CallId, CallState, GrantId, PolicyDecision, Role, Roles, Scope, Timestamp};
 use serde_json::Value;
 use skill::{Capability, Catalogue, Definition};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::approvals::{Granted, NewApproval};
+use storage::approvals::{Granted, NewApproval, NewSigning};
 use storage::calls::{CallFilter, NewCall, TurnLease};
 use storage::{Storage, StorageError};
 use tokio::sync::broadcast;
@@ -41,6 +43,8 @@ pub struct GateParts {
     pub limits: CallLimits,
     /// How approvals are given.
     pub approvals: ApprovalRules,
+    /// What the configuration trusts in signed documents.
+    pub signing: SigningPins,
 }
 
 /// Decides on calls and puts them on record. The only maker of [`AdmittedCall`].
@@ -56,6 +60,7 @@ pub struct Gate {
     pub(crate) limiter: Limiter,
     pub(crate) recorder: Recorder,
     packs: PackBook,
+    pub(crate) signing: SigningBook,
     pub(crate) progress: ProgressTeller,
 }
 
@@ -98,7 +103,9 @@ const REMEMBERED: u32 = 50_000;
 impl Gate {
     /// Joins the parts.
     pub fn new(parts: GateParts) -> Self {
-        let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits, approvals } = parts;
+        let GateParts { storage, catalogue, policy, redactor, hosts, probes, limits, approvals, signing } =
+            parts;
+        let signing = SigningBook::new(storage.clone(), signing);
         let recorder = Recorder::new(storage.clone(), Arc::clone(&redactor));
         let limiter = Limiter::new(limits);
         let packs = PackBook::new(storage.clone(), Arc::clone(&catalogue));
@@ -115,6 +122,7 @@ impl Gate {
             approvals,
             limiter,
             recorder,
+            signing,
             progress,
         }
     }
@@ -160,9 +168,32 @@ impl Gate {
     }
 
     /// Looks at a request as it is now; normalises its arguments.
-    pub(crate) fn review(&self, request: &mut CallRequest) -> Review {
+    ///
+    /// # Errors
+    ///
+    /// Fails only if the database does, which knows how often steps of procedures have run.
+    pub(crate) async fn review(&self, request: &mut CallRequest) -> Result<Review, StorageError> {
+        let mut review = self.review_unread(request);
+        let covered = match &review.outcome {
+            Outcome::Ask(_, Question { needs: Some(Needs { covered: Some(covered), .. }), .. }) => {
+                covered.clone()
+            }
+            _ => return Ok(review),
+        };
+        let Some(edge) = request.edge else { return Ok(review) };
+        let runs = self.storage.sops().runs(&covered.step, edge).await?;
+        if runs >= covered.maximum_runs {
+            let reason = used_up(&covered);
+            review.outcome = Outcome::Refuse { policy: PolicyDecision::Supervised, reason };
+            review.rule = Rule::Procedure;
+        }
+        Ok(review)
+    }
+
+    fn review_unread(&self, request: &mut CallRequest) -> Review {
         let catalogue = self.catalogue.load_full();
         let own_packs = self.packs.own();
+        let imported = self.signing.imported();
         let reviewer = Reviewer {
             catalogue: &catalogue,
             policy: &self.policy,
@@ -170,6 +201,9 @@ impl Gate {
             probes: &self.probes,
             own_packs: &own_packs,
             freezes: &self.storage.freezes().current(),
+            imported: &imported,
+            pins: self.signing.pins(),
+            now: self.storage.now(),
         };
         reviewer.review(request)
     }
@@ -180,13 +214,21 @@ impl Gate {
         mut request: CallRequest,
         refusal: Option<String>,
     ) -> Result<Admission, GateError> {
-        let mut review = self.review(&mut request);
+        let call = request.call_id;
+        let review = self.review(&mut request).await;
+        let mut review = review.map_err(|source| GateError::Record { call, source })?;
         if let Some(reason) = refusal {
             review.outcome = Outcome::Refuse { policy: PolicyDecision::Deny, reason };
         }
-        if let Outcome::Ask(capability, why) = &review.outcome {
-            let (capability, why) = (Arc::clone(capability), why.clone());
-            match self.by_grant(&mut review, &request, &capability).await? {
+        if let Outcome::Ask(capability, question) = &review.outcome {
+            let (capability, question) = (Arc::clone(capability), question.clone());
+            let by_grant = if question.needs.is_some() {
+                // No grant is a signature.
+                self.may_be_asked(&mut review, &request, None).await?
+            } else {
+                self.by_grant(&mut review, &request, &capability).await?
+            };
+            match by_grant {
                 ByGrant::Admitted(seq, grant, permit) => {
                     let timeout = self.timeout_of(&request);
                     let deadline = self.storage.now() + timeout;
@@ -202,7 +244,7 @@ impl Gate {
                     let admitted = admitted.with_approval(seq, Some(grant.to_string()));
                     return Ok(Admission::Admitted(Box::new(admitted)));
                 }
-                ByGrant::Ask(note) => return self.ask(review, request, &capability, why, note).await,
+                ByGrant::Ask(note) => return self.ask(review, request, &capability, question, note).await,
                 // The review has the reason.
                 ByGrant::Refused => {}
             }
@@ -256,10 +298,7 @@ impl Gate {
             Ok(ByGrant::Refused)
         };
         if usable.is_empty() {
-            return match self.too_many_wait(request).await.map_err(record)? {
-                Some(reason) => refuse(review, reason),
-                None => Ok(ByGrant::Ask(note)),
-            };
+            return self.may_be_asked(review, request, note).await;
         }
         if let Err(reason) = self.may_change_anything(request, review.class) {
             return refuse(review, reason);
@@ -281,13 +320,31 @@ impl Gate {
         Ok(ByGrant::Ask(None))
     }
 
+    /// Whether people can be asked: only so many calls of one person wait.
+    async fn may_be_asked(
+        &self,
+        review: &mut Review,
+        request: &CallRequest,
+        note: Option<String>,
+    ) -> Result<ByGrant, GateError> {
+        let call = request.call_id;
+        let full = self.too_many_wait(request).await;
+        Ok(match full.map_err(|source| GateError::Record { call, source })? {
+            Some(reason) => {
+                review.outcome = Outcome::Refuse { policy: PolicyDecision::Deny, reason };
+                ByGrant::Refused
+            }
+            None => ByGrant::Ask(note),
+        })
+    }
+
     /// Puts a call on record that waits for a person.
     async fn ask(
         &self,
         review: Review,
         request: CallRequest,
         capability: &Capability,
-        why: String,
+        Question { why, needs }: Question,
         grant_note: Option<String>,
     ) -> Result<Admission, GateError> {
         let call = request.call_id;
@@ -320,6 +377,11 @@ impl Gate {
                 Narrowing::Only(keys) => Some(keys.clone()),
             },
             decide_within: self.approvals.decide_by(review.class),
+            signing: needs.map(|needs| NewSigning {
+                needed: needs.people,
+                independent_needed: needs.independent,
+                sop: needs.covered.map(|covered| covered.step),
+            }),
         };
         let waiting = WaitingCall {
             call_id: call,
@@ -421,6 +483,14 @@ impl Gate {
         };
         match decide(&facts) {
             Decision::Run | Decision::Ask { .. } => lacking(capability),
+            Decision::Procedure if *scope == Scope::Manager => {
+                Some(format!("`{key}` is dangerous, and nothing dangerous runs beside the manager."))
+            }
+            Decision::Procedure if self.signing.pins().sop_keys.is_empty() => Some(format!(
+                "`{key}` is dangerous: it needs a signed procedure (SOP), and this manager's configuration pins no key \
+                 for those ([security.sop] trusted_keys)."
+            )),
+            Decision::Procedure => None,
             Decision::Refuse { reason, .. } => Some(reason),
         }
     }
@@ -428,6 +498,11 @@ impl Gate {
     /// The packs that an admin accepted.
     pub fn packs(&self) -> &PackBook {
         &self.packs
+    }
+
+    /// The procedures and the list of approvers.
+    pub fn signing(&self) -> &SigningBook {
+        &self.signing
     }
 
     /// Lines of progress of calls that run, from this moment on. Whoever reads too slowly misses some.
@@ -452,6 +527,7 @@ impl Gate {
             info!(calls = settled.len(), "settled calls that were running when the manager stopped");
         }
         self.packs.load().await.map_err(GateError::Recover)?;
+        self.signing.load().await.map_err(GateError::Recover)?;
         let filter = CallFilter { from: Some(self.storage.now() - HOUR), ..CallFilter::default() };
         let mut recent =
             self.storage.calls().list(&filter, None, REMEMBERED).await.map_err(GateError::Recover)?;
@@ -471,6 +547,14 @@ enum ByGrant {
     Ask(Option<String>),
     /// One covers it, and something else stands in the way.
     Refused,
+}
+
+/// Why no more calls are made by a step.
+pub(crate) fn used_up(covered: &crate::procedures::Covered) -> String {
+    format!(
+        "The step `{}` of the procedure {} version {} may run {} times on one host, and has.",
+        covered.step.step, covered.step.id, covered.step.version, covered.maximum_runs
+    )
 }
 
 /// What stands in a review whose outcome was taken out.

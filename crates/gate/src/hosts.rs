@@ -4,7 +4,7 @@ use crate::AdmittedCall;
 use async_trait::async_trait;
 use bytes::Bytes;
 use model::{CallState, Class, EdgeId, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use skill::SkillErrorKind;
 use std::collections::BTreeMap;
 use tokio::sync::broadcast;
@@ -50,6 +50,51 @@ pub struct SkillFacts {
     pub unmet: Vec<String>,
 }
 
+/// What a host's owner asks for where a call changes something, in the host's own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalProof {
+    /// The manager's word.
+    Manager,
+    /// Signatures, for every call.
+    Signed,
+    /// Signatures for every `write_file` and for commands of which nobody can say what they run; else the manager's word.
+    Mixed,
+}
+
+/// What a host's edge says of the signatures that it asks for. Nothing is trusted because of it: the edge checks by its
+/// own file, whatever it has said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SigningFacts {
+    /// For mutating calls.
+    pub approval_proof: ApprovalProof,
+    /// Whether dangerous calls can run there at all.
+    pub dangerous: bool,
+    /// Fingerprints of the keys whose procedures count there.
+    pub sop_keys: Vec<String>,
+    /// Fingerprint of the root key of approvers that is pinned there.
+    pub approver_root: Option<String>,
+    /// The highest version of the list of approvers that was ever seen there; 0 before the first.
+    pub list_version: u64,
+    /// The console whose passkeys count there: its origin.
+    pub origin: Option<String>,
+    /// The same: its rpId.
+    pub rp_id: Option<String>,
+    /// How many of the signatures must come from a key file.
+    pub min_independent_signatures: u32,
+    /// The labels of the host's own file.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A nonce for a statement, from the process of an edge that will take it back once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// Hex of 32 bytes.
+    pub nonce: String,
+    /// The process that gave it. Another one doesn't know it.
+    pub instance: String,
+}
+
 /// What is known of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFacts {
@@ -77,6 +122,10 @@ pub struct HostFacts {
     pub last_seen_at: Option<Timestamp>,
     /// The skills that it described, by key; `None` before it has described any.
     pub skills: Option<BTreeMap<String, SkillFacts>>,
+    /// The signatures that it asks for; `None` where its edge knows nothing of them.
+    pub signing: Option<SigningFacts>,
+    /// The process of its edge that is connected, or was last.
+    pub instance: Option<String>,
 }
 
 /// The inventory, as the gate and the tools see it.
@@ -121,4 +170,13 @@ pub trait HostDispatcher: Send + Sync {
     /// Sends the call to its host and waits for its end, which is within the call's deadline plus a few seconds. Never
     /// fails: what went wrong is in the answer. When `cancel` fires, it stops the call there and answers soon.
     async fn dispatch(&self, call: &AdmittedCall, cancel: CancellationToken) -> Dispatched;
+
+    /// Gets a nonce from a host's edge, for one statement.
+    ///
+    /// # Errors
+    ///
+    /// Tells in a sentence why there is none.
+    async fn challenge(&self, edge: EdgeId) -> Result<Challenge, String> {
+        Err(format!("Host {edge} gives no nonces."))
+    }
 }

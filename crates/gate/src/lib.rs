@@ -16,6 +16,7 @@ mod limits;
 pub mod packs;
 mod places;
 mod policy;
+mod procedures;
 mod progress;
 mod reasons;
 mod record;
@@ -23,6 +24,7 @@ pub mod redact;
 mod request;
 mod review;
 mod rule;
+pub mod signatures;
 mod start;
 
 pub use admitted::AdmittedCall;
@@ -32,11 +34,18 @@ pub use error::GateError;
 pub use explain::{Explanation, Fate};
 pub use gate::{Admission, Gate, GateParts, Rejection};
 pub use groups::{GROUPS, groups_of};
-pub use hosts::{Dispatched, HostDirectory, HostDispatcher, HostFacts, HostState, SkillFacts};
+pub use hosts::{
+    ApprovalProof, Challenge, Dispatched, HostDirectory, HostDispatcher, HostFacts, HostState, SigningFacts,
+    SkillFacts,
+};
 pub use limits::CallLimits;
 pub use packs::{OwnPacks, PackBook, PackFacts, PackProblem};
 pub use places::ProbeRules;
 pub use policy::{Policy, PolicyProblem, RawToolPolicy, ToolPolicy};
+pub use procedures::{
+    Approvers, CheckedSop, CoveringStep, Imported, NamedStep, NamedStepProblem, Procedure, SigningBook,
+    SigningPins, SopState,
+};
 pub use progress::CallProgress;
 pub use record::{FinishedCall, LocalCall, Recorded, Recorder};
 pub use redact::{PatternError, RedactedStream, Redactor};

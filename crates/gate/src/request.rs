@@ -1,5 +1,6 @@
 //! What comes to the gate.
 
+use crate::NamedStep;
 use model::{CallId, EdgeId, Origin, Roles, Scope, SessionId, TurnId, UserId};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -35,6 +36,8 @@ pub struct CallRequest {
     pub taint: Taint,
     /// What the turn is narrowed to.
     pub narrowing: Narrowing,
+    /// The step of a procedure that is to cover it, where it is dangerous.
+    pub sop: Option<NamedStep>,
 }
 
 /// Who asks for a call.

@@ -2,10 +2,14 @@
 
 use crate::decide::{Decision, Facts, SaidBy, decide};
 use crate::places::{self, Verdict};
+use crate::procedures::{Covered, Imported, SigningPins};
 use crate::reasons::class_reasons;
 use crate::rule::{PolicyPlace, Rule};
-use crate::{CallRequest, HostDirectory, HostFacts, HostState, OwnPacks, ProbeRules, Redactor, ToolPolicy};
-use model::{Class, ClassReason, EdgeId, PolicyDecision, Scope};
+use crate::{
+    ApprovalProof, CallRequest, HostDirectory, HostFacts, HostState, OwnPacks, ProbeRules, Redactor,
+    ToolPolicy,
+};
+use model::{Class, ClassReason, EdgeId, PolicyDecision, Scope, Timestamp};
 use serde_json::{Map, Value};
 use skill::{Capability, Catalogue, Definition, Source};
 use std::sync::Arc;
@@ -16,12 +20,32 @@ use storage::freezes::{Freeze, FreezeState};
 pub(crate) enum Outcome {
     /// It may run.
     Run(Arc<Capability>),
-    /// A person has to allow it first, for this reason.
-    Ask(Arc<Capability>, String),
+    /// A person has to allow it first.
+    Ask(Arc<Capability>, Question),
     /// Its arguments are wrong.
     Invalid { reason: String, schema: Option<Value> },
     /// It may not run.
     Refuse { policy: PolicyDecision, reason: String },
+}
+
+/// What people are asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// Why they are.
+    pub(crate) why: String,
+    /// What they have to sign; `None` where a decision is enough.
+    pub(crate) needs: Option<Needs>,
+}
+
+/// What people have to sign.
+#[derive(Clone, Debug)]
+pub(crate) struct Needs {
+    /// How many of them.
+    pub(crate) people: u32,
+    /// How many of them with a key file.
+    pub(crate) independent: u32,
+    /// For a dangerous call: the step that covers it.
+    pub(crate) covered: Option<Covered>,
 }
 
 /// A request that was looked at, with what is to be written down of it.
@@ -51,6 +75,9 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) probes: &'a ProbeRules,
     pub(crate) own_packs: &'a OwnPacks,
     pub(crate) freezes: &'a FreezeState,
+    pub(crate) imported: &'a Imported,
+    pub(crate) pins: &'a SigningPins,
+    pub(crate) now: Timestamp,
 }
 
 impl Reviewer<'_> {
@@ -105,20 +132,20 @@ impl Reviewer<'_> {
         let definition_hash = capability.hash().to_owned();
         let (outcome, rule) = match looked {
             Ok((None, rule)) => (Outcome::Run(capability), rule),
-            Ok((Some(why), rule)) => (Outcome::Ask(capability, why), rule),
+            Ok((Some(question), rule)) => (Outcome::Ask(capability, question), rule),
             Err(stopped) => *stopped,
         };
         Review { class, class_reasons, definition_hash, edge_name: host.map(|host| host.name), outcome, rule }
     }
 
-    /// Why a person has to allow it, `None` if it may run; and which rule says so.
+    /// What a person is asked, `None` if it may run; and which rule says so.
     fn outcome(
         &self,
         capability: &Capability,
         class: Class,
         request: &CallRequest,
         host: Option<&HostFacts>,
-    ) -> Result<(Option<String>, Rule), Stopped> {
+    ) -> Result<(Option<Question>, Rule), Stopped> {
         let key = &request.key;
         if !request.narrowing.contains(key) {
             let reason = format!("`{key}` is switched off for this chat.");
@@ -161,11 +188,133 @@ impl Reviewer<'_> {
             // A word about this tool counts as what lets it run; silence leaves that to the class.
             Decision::Run if said.place != PolicyPlace::Default => Ok((None, Rule::Policy(said))),
             Decision::Run => Ok((None, Rule::Class(class))),
-            Decision::Ask { reason, by } => Ok((Some(reason), rule_of(by, said))),
+            Decision::Ask { reason, by } => match self.signature_needed(request, class, host)? {
+                Some((needs, because)) => Ok((
+                    Some(Question { why: format!("{reason} {because}"), needs: Some(needs) }),
+                    Rule::Proof,
+                )),
+                None => Ok((Some(Question { why: reason, needs: None }), rule_of(by, said))),
+            },
+            Decision::Procedure => {
+                let question = self.procedure(request, host)?;
+                Ok((Some(question), Rule::Class(class)))
+            }
             Decision::Refuse { policy, reason, by } => {
                 Err(stopped(Outcome::Refuse { policy, reason }, rule_of(by, said)))
             }
         }
+    }
+
+    /// What people have to sign where the host's own file doesn't take the manager's word for a change, and why.
+    fn signature_needed(
+        &self,
+        request: &CallRequest,
+        class: Class,
+        host: Option<&HostFacts>,
+    ) -> Result<Option<(Needs, String)>, Stopped> {
+        let Some((host, signing)) = host.and_then(|host| Some((host, host.signing.as_ref()?))) else {
+            return Ok(None);
+        };
+        if class != Class::Mutating || request.scope != Scope::Host {
+            return Ok(None);
+        }
+        let because = match signing.approval_proof {
+            ApprovalProof::Manager => return Ok(None),
+            ApprovalProof::Signed => format!("Host `{}` asks for a signature for every change.", host.name),
+            ApprovalProof::Mixed if request.key == "write_file" => {
+                format!("Host `{}` asks for a signature for every `write_file`.", host.name)
+            }
+            ApprovalProof::Mixed if is_opaque(request) => {
+                format!("Host `{}` asks for a signature where a command may run anything.", host.name)
+            }
+            ApprovalProof::Mixed => return Ok(None),
+        };
+        let refuse = |reason: String| stopped(deny(format!("{because} {reason}")), Rule::Proof);
+        self.imported.list_for(self.pins, &host.name, signing, self.now).map_err(refuse)?;
+        self.fits_a_message(request, None).map_err(refuse)?;
+        let independent = signing.min_independent_signatures;
+        Ok(Some((Needs { people: independent.max(1), independent, covered: None }, because.clone())))
+    }
+
+    /// The step of a procedure that covers a dangerous call, and what people have to sign for it.
+    fn procedure(&self, request: &CallRequest, host: Option<&HostFacts>) -> Result<Question, Stopped> {
+        let key = &request.key;
+        let refuse = |reason: String| {
+            let reason = format!(
+                "`{key}` is dangerous: it needs a signed procedure (SOP) that covers the exact call, and the signatures \
+                 of two people. {reason}"
+            );
+            stopped(Outcome::Refuse { policy: PolicyDecision::Supervised, reason }, Rule::Procedure)
+        };
+        let Some(host) = host.filter(|_| request.scope == Scope::Host) else {
+            return Err(refuse(
+                "Only hosts check that, so nothing dangerous runs beside the manager.".to_owned(),
+            ));
+        };
+        let Some(signing) = host.signing.as_ref().filter(|signing| signing.dangerous) else {
+            return Err(refuse(format!(
+                "Dangerous calls are off on host `{}`: its own configuration pins no keys for that.",
+                host.name
+            )));
+        };
+        if self.pins.sop_keys.is_empty() {
+            return Err(refuse(
+                "This manager's configuration pins no key for procedures ([security.sop] trusted_keys)."
+                    .to_owned(),
+            ));
+        }
+        self.imported.list_for(self.pins, &host.name, signing, self.now).map_err(refuse)?;
+        let Some(named) = &request.sop else {
+            let covering = self.imported.covering(key, &request.args, host, self.now);
+            let names: Vec<String> = covering
+                .iter()
+                .map(|it| format!("`{}/{}` ({}, version {})", it.id, it.step, it.title, it.version))
+                .collect();
+            return Err(refuse(if names.is_empty() {
+                format!(
+                    "No imported procedure covers this call on host `{}`; one that does has to be signed and imported \
+                     first.",
+                    host.name
+                )
+            } else {
+                format!("The call names none; these cover it: {}. Ask again and name one.", names.join(", "))
+            }));
+        };
+        let covered = self
+            .imported
+            .covered_by(named, key, &request.args, &host.name, signing, self.now)
+            .map_err(refuse)?;
+        self.fits_a_message(request, Some(&covered)).map_err(refuse)?;
+        let step = &covered.step;
+        let why = format!(
+            "`{key}` is dangerous. The procedure `{}` version {}, step `{}`, covers it; two people have to sign it.",
+            step.id, step.version, step.step
+        );
+        let independent = signing.min_independent_signatures;
+        Ok(Question {
+            why,
+            needs: Some(Needs { people: independent.max(2), independent, covered: Some(covered) }),
+        })
+    }
+
+    /// Whether the call and what is signed for it fit into one message to its host.
+    fn fits_a_message(&self, request: &CallRequest, covered: Option<&Covered>) -> Result<(), String> {
+        // In base64; the statement and the signatures have room enough in the rest.
+        const REST: usize = 64 * 1024;
+        let of = |bytes: usize| bytes.div_ceil(3) * 4;
+        let list = self.imported.approvers.as_ref().map_or(0, |approvers| approvers.stored.document.len());
+        let sop = covered
+            .and_then(|covered| self.imported.version(&covered.step.id, covered.step.version))
+            .map_or(0, |procedure| procedure.stored.document.len());
+        let evidence = of(list) + of(sop) + REST;
+        let args = request.args.to_string().len();
+        if evidence <= signing::MAX_EVIDENCE_BYTES && args + evidence <= MAX_SIGNED_BYTES {
+            return Ok(());
+        }
+        Err(format!(
+            "Its arguments ({args} bytes), the list of approvers and the procedure are too large together for one message; \
+             {MAX_SIGNED_BYTES} bytes fit."
+        ))
     }
 
     fn check_arguments(&self, capability: &Capability, request: &CallRequest) -> Result<(), Outcome> {
@@ -274,6 +423,15 @@ pub(crate) fn lacking(capability: &Capability) -> Option<String> {
     let unmet = capability.unmet();
     (!unmet.is_empty())
         .then(|| format!("`{key}` can't run beside the manager, which lacks {}.", unmet.join(" and ")))
+}
+
+/// Bytes of arguments and evidence that one message to a host takes.
+pub(crate) const MAX_SIGNED_BYTES: usize = 1_000_000;
+
+/// Whether nobody can say from its text what a command runs.
+fn is_opaque(request: &CallRequest) -> bool {
+    let command = request.args.get("command").and_then(Value::as_str);
+    request.key == "bash" && command.is_none_or(|command| shellclass::classify(command).opaque)
 }
 
 /// Whether it is a pack's.

@@ -61,6 +61,10 @@ pub enum Rule {
     Class(Class),
     /// A grant that covers the call.
     Grant,
+    /// The procedure that a dangerous call needs.
+    Procedure,
+    /// The host's own file, which asks for signatures.
+    Proof,
     /// Changes are frozen.
     Freeze,
     /// The host is read-only.
@@ -83,6 +87,8 @@ impl fmt::Display for Rule {
             Self::Role(role) => write!(f, "role = {role}"),
             Self::Class(class) => write!(f, "class = {class}"),
             Self::Grant => f.write_str("grant"),
+            Self::Procedure => f.write_str("procedure"),
+            Self::Proof => f.write_str("approval_proof of the host"),
             Self::Freeze => f.write_str("freeze"),
             Self::ReadOnly => f.write_str("read_only"),
             Self::Limits => f.write_str("security.limits"),

@@ -1,10 +1,12 @@
 //! The start of an approved call: everything is looked at again, from its row alone.
 
 use crate::approvals::binding;
-use crate::review::{Outcome, Review, frozen};
+use crate::gate::used_up;
+use crate::review::{Needs, Outcome, Review, frozen};
+use crate::signatures::newer_version;
 use crate::{
-    AdmittedCall, CallRequest, FinishedCall, Gate, GateError, HostState, Narrowing, Principal, Rejection,
-    Taint, TurnRef,
+    AdmittedCall, CallRequest, FinishedCall, Gate, GateError, HostState, NamedStep, Narrowing, Principal,
+    Rejection, Taint, TurnRef,
 };
 use model::{ApprovalState, CallId, CallState, Class, Scope, Timestamp, UserId};
 use skill::Capability;
@@ -21,6 +23,8 @@ pub enum Start {
     Rejected(Rejection),
     /// Its host isn't connected. It waits on, and may start until then.
     HostAway(Timestamp),
+    /// What was signed is void, because its host's edge has restarted: it waits for people again, or has expired.
+    Reopened,
 }
 
 /// Why an approved call doesn't start now.
@@ -29,6 +33,8 @@ enum Not {
     Ever(CallState, String),
     /// Its host isn't connected.
     HostAway(Timestamp),
+    /// What was signed is void.
+    Reopened,
     /// The database failed, and nothing is decided.
     Storage(StorageError),
 }
@@ -62,6 +68,7 @@ impl Gate {
             Ok(Ok(admitted)) => Ok(Start::Admitted(Box::new(admitted))),
             Ok(Err(state)) => Ok(Start::Rejected(Rejection { state, ..rejection_of(&approval) })),
             Err(Not::HostAway(until)) => Ok(Start::HostAway(until)),
+            Err(Not::Reopened) => Ok(Start::Reopened),
             Err(Not::Storage(source)) => Err(GateError::Record { call, source }),
             Err(Not::Ever(state, reason)) => {
                 let finished = FinishedCall::without_result(state, reason);
@@ -95,15 +102,27 @@ impl Gate {
         }
         let mut request = self.request_again(approval).await?.map_err(refused)?;
         let host = request.edge.and_then(|edge| self.hosts.host(edge));
-        if host.is_some_and(|host| host.state == HostState::Offline) {
+        if host.as_ref().is_some_and(|host| host.state == HostState::Offline) {
             return Err(Not::HostAway(valid_until));
         }
-        let (class, capability) = self.look_again(approval, &mut request).map_err(refused)?;
+        if self.reopen_if_void(approval).await? {
+            return Err(Not::Reopened);
+        }
+        let Looked { class, capability, needs } =
+            self.look_again(approval, &mut request).await?.map_err(refused)?;
+        let evidence = match (&needs, &host) {
+            (Some(_), Some(host)) => {
+                Some(self.evidence(approval, host, &request.args, class).map_err(refused)?)
+            }
+            _ => None,
+        };
+        let covered = needs.and_then(|needs| needs.covered);
         let permit =
             self.limiter.take(self.storage.now(), request.caller.person(), &request.key).map_err(refused)?;
         let timeout = approval.timeout;
         let deadline = self.storage.now() + timeout;
-        match self.storage.approvals().start(row.id, timeout).await? {
+        let maximum_runs = covered.as_ref().map(|covered| covered.maximum_runs);
+        match self.storage.approvals().start(row.id, timeout, maximum_runs).await? {
             Started::Done(seq) => {
                 let admitted = AdmittedCall::new(
                     request,
@@ -114,8 +133,11 @@ impl Gate {
                     permit,
                     self.progress.clone(),
                 );
-                Ok(Ok(admitted.with_approval(seq, Some(approval.id.to_string()))))
+                let admitted = admitted.with_approval(seq, Some(approval.id.to_string()));
+                Ok(Ok(admitted.with_evidence(evidence)))
             }
+            Started::RunsUsedUp => Err(refused(covered.as_ref().map(used_up).unwrap_or_default())),
+            Started::SopRevoked => Err(refused("The procedure was revoked.".to_owned())),
             Started::TurnEnded => Err(refused("The turn that it belongs to has ended.".to_owned())),
             Started::Before(state) => Ok(Err(state)),
         }
@@ -160,33 +182,61 @@ impl Gate {
             // What the turn had taken in isn't kept; the calls that this one makes are held to the stricter rule.
             taint: Taint { untrusted: by_model, named_places: Vec::new() },
             narrowing: approval.narrowed_to.clone().map_or(Narrowing::All, Narrowing::Only),
+            sop: approval
+                .signing
+                .as_ref()
+                .and_then(|signing| signing.sop.as_ref())
+                .map(|sop| NamedStep { id: sop.id.clone(), step: sop.step.clone() }),
         }))
     }
 
-    /// Looks at an approved request as if it came now. What was approved must be what would run.
-    fn look_again(
+    /// Looks at an approved request as if it came now. What was approved must be what would run. The inner error says
+    /// what isn't.
+    async fn look_again(
         &self,
         approval: &Approval,
         request: &mut CallRequest,
-    ) -> Result<(Class, Arc<Capability>), String> {
-        let review = self.review(request);
+    ) -> Result<Result<Looked, String>, StorageError> {
+        let review = self.review(request).await?;
+        Ok(self.is_what_was_approved(approval, request, review))
+    }
+
+    fn is_what_was_approved(
+        &self,
+        approval: &Approval,
+        request: &CallRequest,
+        review: Review,
+    ) -> Result<Looked, String> {
         self.may_change_anything(request, review.class)?;
         let Review { class, definition_hash, outcome, .. } = review;
-        let capability = match outcome {
-            Outcome::Run(capability) | Outcome::Ask(capability, _) => capability,
+        if class > approval.call.class {
+            return Err(format!("It is {class} now, and was approved as {}.", approval.call.class));
+        }
+        let (capability, needs) = match outcome {
+            Outcome::Run(capability) => (capability, None),
+            Outcome::Ask(capability, question) => (capability, question.needs),
             Outcome::Invalid { reason, .. } | Outcome::Refuse { reason, .. } => return Err(reason),
         };
         if definition_hash != approval.call.definition_hash {
             return Err(format!("`{}` is not what was approved: its definition has changed.", request.key));
         }
-        if class > approval.call.class {
-            return Err(format!("It is {class} now, and was approved as {}.", approval.call.class));
-        }
         if binding(request, &definition_hash) != approval.binding {
             return Err("What would run is not what was approved.".to_owned());
         }
+        let asked = approval.signing.as_ref().and_then(|signing| signing.sop.as_ref());
+        let covered = needs.as_ref().and_then(|needs| needs.covered.as_ref());
+        match (asked, covered) {
+            (Some(asked), Some(covered)) if *asked != covered.step => {
+                return Err(newer_version(asked.version, covered.step.version));
+            }
+            (None, Some(_)) => return Err("It was asked for without a procedure.".to_owned()),
+            (Some(_), None) => {
+                return Err("It needs no procedure any more; ask again without one.".to_owned());
+            }
+            _ => {}
+        }
         // The number on its host goes with the class that is on record.
-        Ok((approval.call.class, capability))
+        Ok(Looked { class: approval.call.class, capability, needs })
     }
 
     /// Whether calls that aren't safe may start at all, now and on this host. Asked right before every one of them
@@ -211,6 +261,13 @@ impl Gate {
             None => Err("Its host is gone.".to_owned()),
         }
     }
+}
+
+/// An approved call that is as it was approved.
+struct Looked {
+    class: Class,
+    capability: Arc<Capability>,
+    needs: Option<Needs>,
 }
 
 fn rejection_of(approval: &Approval) -> Rejection {

@@ -201,6 +201,7 @@ fn make_gate(config: &Config, base: &Base, fleet: &Fleet, console_port: u16) -> 
         },
         limits: config.security.limits,
         approvals: config.security.approval,
+        signing: config.security.signing.clone(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Every capability there is, in a fixed order, and both bridges: skills as LLM tools, tools as capabilities.
 
 use crate::{Capability, Definition};
-use model::Scope;
+use model::{Class, Scope};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,16 +103,21 @@ impl Catalogue {
                     definition.scope == Scope::Manager || self.get(Scope::Manager, &definition.key).is_none();
                 stands && entry.unmet().is_empty()
             })
-            .map(|entry| llm_tool(entry.definition()))
+            .map(|entry| llm_tool(entry))
             .collect()
     }
 }
 
+const SOP_WORDS: &str = "Only where the call is dangerous: the procedure and step that cover it, as ID/STEP. A refusal \
+                         names those that do.";
+
 /// The LLM's view of one capability.
-fn llm_tool(definition: &Definition) -> LlmTool {
+fn llm_tool(capability: &Capability) -> LlmTool {
+    let definition = capability.definition();
+    let may_be_dangerous = capability.least_class() == Class::Dangerous || capability.classed_by().is_some();
     let params = match definition.scope {
         Scope::Manager => definition.params.clone(),
-        Scope::Host => with_edge_id(&definition.params),
+        Scope::Host => with_edge_id(&definition.params, may_be_dangerous),
     };
     LlmTool {
         name: definition.key.clone(),
@@ -122,8 +127,9 @@ fn llm_tool(definition: &Definition) -> LlmTool {
     }
 }
 
-/// Puts a required integer `edge_id` in front of the parameters of a host skill.
-fn with_edge_id(params: &Value) -> Value {
+/// Puts a required integer `edge_id` in front of the parameters of a host skill, and behind them, where a call may be
+/// dangerous and no parameter has that name, an optional `sop`.
+fn with_edge_id(params: &Value, may_be_dangerous: bool) -> Value {
     let mut schema = params.as_object().cloned().unwrap_or_default();
     let mut properties = Map::new();
     properties.insert(
@@ -132,6 +138,9 @@ fn with_edge_id(params: &Value) -> Value {
     );
     if let Some(Value::Object(own)) = schema.get("properties") {
         properties.extend(own.clone());
+    }
+    if may_be_dangerous && !properties.contains_key("sop") {
+        properties.insert("sop".to_owned(), json!({"type": "string", "description": SOP_WORDS}));
     }
     let mut required = vec![json!("edge_id")];
     if let Some(Value::Array(own)) = schema.get("required") {
@@ -173,6 +182,18 @@ mod tests {
         assert_eq!(tools[0].params["required"], json!(["edge_id", "path"]));
         assert_eq!(tools[0].params["properties"].as_object().unwrap().keys().next().unwrap(), "edge_id");
         assert_eq!(tools[0].params["additionalProperties"], json!(false));
+    }
+
+    #[test]
+    fn a_skill_that_may_be_dangerous_takes_the_procedure_that_covers_the_call() {
+        let dangerous =
+            Definition { class: Class::Dangerous, ..capability("remove", Scope::Host).definition().clone() };
+        let dangerous = Capability::new(dangerous, |_| Class::Dangerous, Source::Builtin).unwrap();
+        let catalogue = Catalogue::new([Arc::new(dangerous), capability("read_file", Scope::Host)]).unwrap();
+        let tools = catalogue.llm_tools();
+        assert_eq!(tools[0].params["properties"]["sop"]["type"], "string");
+        assert_eq!(tools[0].params["required"], json!(["edge_id", "path"]));
+        assert!(tools[1].params["properties"].get("sop").is_none());
     }
 
     #[test]

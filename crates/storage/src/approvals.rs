@@ -4,11 +4,13 @@
 mod decide;
 mod query;
 mod row;
+mod signing;
 
 pub(crate) use decide::{Changes, withdraw_of_turn};
 pub use decide::{Decided, Started, Verdict};
 pub use query::{ApprovalCursor, ApprovalFilter};
 pub use row::Approval;
+pub use signing::{NewSignature, NewSigning, OpenStatement, Signed, Signing, StoredSignature};
 
 use crate::calls::{self, CallChange, Calls, NewCall, TurnLease};
 use crate::chats::{self, NewEvent};
@@ -48,6 +50,8 @@ pub struct NewApproval {
     pub narrowed_to: Option<BTreeSet<String>>,
     /// How long people may take to decide.
     pub decide_within: Duration,
+    /// What people have to sign; `None` where a decision is enough.
+    pub signing: Option<NewSigning>,
 }
 
 /// An approval changed. Told after the commit; for views that want to look again, and for whoever waits.
@@ -61,6 +65,8 @@ pub struct ApprovalChange {
     pub state: ApprovalState,
     /// The person behind the call.
     pub person: UserId,
+    /// Whether people are asked just now: for the first time, or again because what they had signed is void.
+    pub asks: bool,
 }
 
 /// What became of a call that a grant was to let run.
@@ -116,6 +122,7 @@ impl Calls<'_> {
             call_id: call.id,
             state: ApprovalState::Pending,
             person,
+            asks: true,
         };
         storage
             .write(move |conn| {
@@ -194,6 +201,9 @@ async fn insert(
     .bind(micros(now + approval.decide_within))
     .execute(&mut *conn)
     .await?;
+    if let Some(signing) = &approval.signing {
+        signing::insert(conn, approval.id, signing).await?;
+    }
     let Some(turn) = call.turn else { return Ok(()) };
     if call.parent.is_some() {
         // The card of a tool's own call is shown before the tool has ended.

@@ -4,6 +4,7 @@
 //! written so that PostgreSQL takes it too. Decisions stay out: the gate makes them, this crate keeps them.
 
 pub mod approvals;
+pub mod approvers;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
@@ -17,6 +18,7 @@ pub mod models;
 pub mod packs;
 pub mod settings;
 pub mod signins;
+pub mod sops;
 mod sql;
 pub mod throttle;
 mod time;

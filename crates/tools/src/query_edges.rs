@@ -159,6 +159,8 @@ mod tests {
             connected_at: None,
             last_seen_at: seen.map(at),
             skills: None,
+            signing: None,
+            instance: None,
         }
     }
 

@@ -21,6 +21,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/approver-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the keys that the caller offered for the list of approvers, oldest first. */
+        get: operations["list_own_approver_keys"];
+        put?: never;
+        /**
+         * Offers a key of the caller for the list of approvers. It counts for nothing until a list names it that the root key
+         *     signed.
+         */
+        post: operations["offer_approver_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/approver-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Takes an offered key back. A list that names it goes on to hold until a newer one takes its place. */
+        delete: operations["withdraw_approver_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/approvals": {
         parameters: {
             query?: never;
@@ -83,7 +121,7 @@ export interface paths {
         put?: never;
         /**
          * Decides on an approval. Of any number of attempts one wins; the others are a conflict that holds the approval as it
-         *     then stands. Tokens never decide.
+         *     then stands. Tokens never decide. What needs signatures can only be denied here (422 otherwise).
          */
         post: operations["decide_approval"];
         delete?: never;
@@ -106,6 +144,84 @@ export interface paths {
          *     and put on record. Tokens may not.
          */
         post: operations["reveal_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/signatures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes the caller's own signature over the statement that is open. The last one that is needed approves the call. An API
+         *     token may bring what its owner's key file has signed, and nothing else.
+         */
+        post: operations["sign_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Shows what is to be signed for a call, with its exact arguments: to approvers whom the list names. Opens a statement if
+         *     none is open for the present process of the host's edge, whose nonce it holds.
+         */
+        post: operations["open_statement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the list of approvers and what the manager's configuration pins for it. */
+        get: operations["get_approvers"];
+        put?: never;
+        /**
+         * Imports a list of approvers that the root key of the manager's configuration signed. Its version must be above that of
+         *     the present one.
+         */
+        post: operations["import_approvers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvers/offers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the keys that people offer for the list of approvers, oldest first. */
+        get: operations["list_approver_offers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -795,6 +911,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the imported procedures, also those that are over: by id, the newest version of each first. */
+        get: operations["list_sops"];
+        put?: never;
+        /**
+         * Imports a procedure that one of the keys of the manager's configuration signed. Its version must be above every one of
+         *     its id. With `dry_run` nothing is kept, and the answer is 200.
+         */
+        post: operations["import_sop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sops/covering": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tells which steps of the imported procedures cover exactly this call now, on a host that trusts who signed them. */
+        post: operations["covering_sops"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sops/{id}/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revokes a version of a procedure: no call starts by it from here on, also none that was approved. An older version that
+         *     isn't revoked counts again.
+         */
+        delete: operations["revoke_sop"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -991,7 +1165,7 @@ export interface components {
             id: string;
             /** @description Whether more than this one call can be allowed at once. */
             may_always: boolean;
-            /** @description Whether the caller may decide now. */
+            /** @description Whether the caller may decide now. Where signatures are needed, that is to deny. */
             may_decide: boolean;
             /** @description Why the caller may not; null once it is decided. */
             may_not_because?: string | null;
@@ -1017,6 +1191,7 @@ export interface components {
             session_id?: string | null;
             /** @description What that chat is called. */
             session_title?: string | null;
+            signing?: components["schemas"]["ApprovalSigning"] | null;
             /** @description Where the approval stands. */
             state: components["schemas"]["ApprovalState"];
             /** @description The API token through which the person asked. */
@@ -1054,10 +1229,111 @@ export interface components {
          */
         ApprovalListState: "pending" | "decided";
         /**
+         * @description What a host's owner asks for where a call changes something, in the host's own file.
+         * @enum {string}
+         */
+        ApprovalProof: "manager" | "signed" | "mixed";
+        /** @description What has to be signed for a call. */
+        ApprovalSigning: {
+            /** @description Whether the caller's next signature needs the typed name of the host with it. */
+            host_name_required: boolean;
+            /**
+             * Format: int32
+             * @description How many of them with a key file.
+             */
+            independent_needed: number;
+            /** @description Why the caller may not. */
+            may_not_because?: string | null;
+            /** @description Whether the caller may sign now. */
+            may_sign: boolean;
+            /** @description The caller's keys that count here. */
+            my_keys: components["schemas"]["SigningKey"][];
+            /**
+             * Format: int32
+             * @description How many people have to sign.
+             */
+            needed: number;
+            /**
+             * Format: date-time
+             * @description When that is void.
+             */
+            not_after?: string | null;
+            /** @description The signatures that are there, in order. */
+            signatures: components["schemas"]["SigningSignature"][];
+            sop?: components["schemas"]["SigningSop"] | null;
+            /** @description Whether a statement is open. */
+            statement_open: boolean;
+        };
+        /**
          * @description Where an approval stands. It leaves `pending` once.
          * @enum {string}
          */
         ApprovalState: "pending" | "approved" | "denied" | "expired" | "withdrawn";
+        /** @description A key that somebody offers for the list. */
+        ApproverKeyOffer: {
+            /** @description What the browser calls a passkey by, in base64url. */
+            credential_id?: string | null;
+            /**
+             * Format: uuid
+             * @description The offer's id.
+             */
+            id: string;
+            /** @description The id that the key will have on the list. */
+            key_id: string;
+            /** @description How it signs. */
+            kind: components["schemas"]["SignatureKind"];
+            /** @description Where the person says it is. */
+            label: string;
+            /** @description Whether the present list names this key of this person. */
+            listed: boolean;
+            /**
+             * Format: date-time
+             * @description When it was offered.
+             */
+            offered_at: string;
+            /** @description The name of the person's account. */
+            person: string;
+            /** @description Its SubjectPublicKeyInfo, in base64. */
+            public: string;
+            /** @description The lines for the list, to be signed with it by the root key. */
+            toml: string;
+        };
+        /** @description The list of approvers. */
+        ApproverListView: {
+            /**
+             * Format: date-time
+             * @description When it is void.
+             */
+            expires: string;
+            /**
+             * Format: date-time
+             * @description When it was imported.
+             */
+            imported_at: string;
+            /** @description By whom. */
+            imported_by: components["schemas"]["Person"];
+            /** @description The people. */
+            people: components["schemas"]["ListedApprover"][];
+            /**
+             * Format: int64
+             * @description Its version.
+             */
+            version: number;
+        };
+        /** @description Who may sign, as far as this manager knows. */
+        ApproversView: {
+            /** @description Whether the manager's configuration pins a root key. */
+            configured: boolean;
+            list?: components["schemas"]["ApproverListView"] | null;
+            /** @description The console that passkeys must belong to: its origin. Null: passkeys don't count. */
+            origin?: string | null;
+            /** @description Why a list that was imported isn't trusted. */
+            problem?: string | null;
+            /** @description That key's fingerprint. */
+            root_fingerprint?: string | null;
+            /** @description The same: its rpId. */
+            rp_id?: string | null;
+        };
         /** @description A row of the audit chain. */
         AuditRow: {
             /** @description Who did it: `{kind: system | user | edge | token, id?, user_id?}`. */
@@ -1159,6 +1435,8 @@ export interface components {
              * @description The chat.
              */
             session_id?: string | null;
+            /** @description The step of a procedure by which it ran, for example `reboot-web@3/reboot`. */
+            sop?: string | null;
             /**
              * Format: date-time
              * @description When it was received.
@@ -1277,6 +1555,37 @@ export interface components {
             /** @description A short sentence. */
             text: string;
         };
+        /** @description Which call. */
+        CoveringRequest: {
+            /** @description Its arguments. */
+            args?: Record<string, never>;
+            /**
+             * Format: int64
+             * @description The host.
+             */
+            edge_id: number;
+            /** @description Key of the skill. */
+            tool: string;
+        };
+        /** @description A step that covers the call. */
+        CoveringStep: {
+            /** @description The procedure's id. */
+            id: string;
+            /** @description The step's name. */
+            step: string;
+            /** @description The procedure's title. */
+            title: string;
+            /**
+             * Format: int64
+             * @description Its version.
+             */
+            version: number;
+        };
+        /** @description The steps that cover the call. */
+        CoveringSteps: {
+            /** @description Each. */
+            items: components["schemas"]["CoveringStep"][];
+        };
         /** @description What to run. */
         CreateCallRequest: {
             /** @description Its arguments, without `edge_id`. */
@@ -1287,6 +1596,7 @@ export interface components {
              */
             edge_id?: number | null;
             scope?: components["schemas"]["Scope"] | null;
+            sop?: components["schemas"]["SopChoice"] | null;
             /**
              * Format: int64
              * @description When to give up, 1–600 s. Waiting for a person doesn't count.
@@ -1459,6 +1769,7 @@ export interface components {
              */
             edge_id?: number | null;
             scope?: components["schemas"]["Scope"] | null;
+            sop?: components["schemas"]["SopChoice"] | null;
             /** @description Key of the capability. */
             tool: string;
             /** @description Whether to explain the call as a model's, in a chat of the caller that has taken in text from outside. */
@@ -1638,6 +1949,7 @@ export interface components {
             os: string;
             /** @description Whether it is to take safe calls only. */
             read_only: boolean;
+            signing?: components["schemas"]["HostSigning"] | null;
             /** @description Where it stands. */
             state: components["schemas"]["HostState"];
             /** @description Why, where that needs saying. */
@@ -1686,6 +1998,35 @@ export interface components {
              */
             memory_percent: number;
         };
+        /** @description The signatures that a host asks for, as its edge has told. */
+        HostSigning: {
+            /** @description For mutating calls. */
+            approval_proof: components["schemas"]["ApprovalProof"];
+            /** @description Fingerprint of the root key of approvers that is pinned there. */
+            approver_root?: string | null;
+            /** @description Whether dangerous calls can run there at all. */
+            dangerous: boolean;
+            /** @description The labels of the host's own file, which procedures are held against. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description The highest version of the list of approvers that was ever seen there; 0 before the first.
+             */
+            list_version: number;
+            /**
+             * Format: int32
+             * @description How many of the signatures must come from a key file.
+             */
+            min_independent_signatures: number;
+            /** @description The console whose passkeys count there: its origin. Null: only key files do. */
+            origin?: string | null;
+            /** @description The same: its rpId. */
+            rp_id?: string | null;
+            /** @description Fingerprints of the keys whose procedures count there. */
+            sop_keys: string[];
+        };
         /** @description A skill on one host. */
         HostSkill: {
             /** @description The least class of its calls. */
@@ -1702,12 +2043,51 @@ export interface components {
          * @enum {string}
          */
         HostState: "online" | "offline" | "quarantined" | "revoked" | "never_seen";
+        /** @description A list of approvers with its signature. */
+        ImportApproversRequest: {
+            /** @description The file as it was signed, in base64. */
+            document: string;
+            /** @description Its detached signature, in base64. */
+            signature: string;
+        };
+        /** @description A procedure with its signature. */
+        ImportSopRequest: {
+            /** @description The file as it was signed, in base64. */
+            document: string;
+            /** @description Only check it, and show what it would change. */
+            dry_run?: boolean;
+            /** @description Its detached signature, in base64. */
+            signature: string;
+        };
+        /** @description An imported procedure, with what its importer should look at. */
+        ImportedSop: components["schemas"]["Sop"] & {
+            /** @description A unified diff to the newest version before; null for the first. */
+            diff?: string | null;
+            /** @description What to look at twice. */
+            warnings: string[];
+        };
         /** @description A licence. */
         Licence: {
             /** @description The licence, as an SPDX expression. */
             licence: string;
             /** @description The part. */
             name: string;
+        };
+        /** @description A person on the list. */
+        ListedApprover: {
+            /** @description The person's keys. */
+            keys: components["schemas"]["ListedKey"][];
+            /** @description The name of the person's account. */
+            person: string;
+        };
+        /** @description A key of a person on the list. */
+        ListedKey: {
+            /** @description The first 16 hex digits of the SHA-256 of its SubjectPublicKeyInfo. */
+            id: string;
+            /** @description How it signs. */
+            kind: components["schemas"]["SignatureKind"];
+            /** @description Where the person says it is. */
+            label: string;
         };
         /** @description Who the caller is. */
         Me: {
@@ -1770,6 +2150,17 @@ export interface components {
             grant_id?: string | null;
             /** @description In words. */
             who: string;
+        };
+        /** @description A key of the caller. */
+        OfferKeyRequest: {
+            /** @description What the browser calls a passkey by, in base64url; only for a passkey. */
+            credential_id?: string | null;
+            /** @description How it signs. */
+            kind: components["schemas"]["SignatureKind"];
+            /** @description Where it is, for people: 1 to 100 characters. */
+            label: string;
+            /** @description Its SubjectPublicKeyInfo, in base64. */
+            public: string;
         };
         /** @description On whose behalf a model made a call. */
         OnBehalfOf: {
@@ -1917,7 +2308,7 @@ export interface components {
                 id: string;
                 /** @description Whether more than this one call can be allowed at once. */
                 may_always: boolean;
-                /** @description Whether the caller may decide now. */
+                /** @description Whether the caller may decide now. Where signatures are needed, that is to deny. */
                 may_decide: boolean;
                 /** @description Why the caller may not; null once it is decided. */
                 may_not_because?: string | null;
@@ -1943,6 +2334,7 @@ export interface components {
                 session_id?: string | null;
                 /** @description What that chat is called. */
                 session_title?: string | null;
+                signing?: components["schemas"]["ApprovalSigning"] | null;
                 /** @description Where the approval stands. */
                 state: components["schemas"]["ApprovalState"];
                 /** @description The API token through which the person asked. */
@@ -1963,6 +2355,40 @@ export interface components {
                 valid_until?: string | null;
                 /** @description Why a person is asked. */
                 why: string;
+            }[];
+            /** @description Asks for what follows; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description One page of a list. */
+        Page_ApproverKeyOffer: {
+            /** @description The items, in the list's order. */
+            items: {
+                /** @description What the browser calls a passkey by, in base64url. */
+                credential_id?: string | null;
+                /**
+                 * Format: uuid
+                 * @description The offer's id.
+                 */
+                id: string;
+                /** @description The id that the key will have on the list. */
+                key_id: string;
+                /** @description How it signs. */
+                kind: components["schemas"]["SignatureKind"];
+                /** @description Where the person says it is. */
+                label: string;
+                /** @description Whether the present list names this key of this person. */
+                listed: boolean;
+                /**
+                 * Format: date-time
+                 * @description When it was offered.
+                 */
+                offered_at: string;
+                /** @description The name of the person's account. */
+                person: string;
+                /** @description Its SubjectPublicKeyInfo, in base64. */
+                public: string;
+                /** @description The lines for the list, to be signed with it by the root key. */
+                toml: string;
             }[];
             /** @description Asks for what follows; absent at the end. */
             next_cursor?: string | null;
@@ -2075,6 +2501,8 @@ export interface components {
                  * @description The chat.
                  */
                 session_id?: string | null;
+                /** @description The step of a procedure by which it ran, for example `reboot-web@3/reboot`. */
+                sop?: string | null;
                 /**
                  * Format: date-time
                  * @description When it was received.
@@ -2279,6 +2707,7 @@ export interface components {
                 os: string;
                 /** @description Whether it is to take safe calls only. */
                 read_only: boolean;
+                signing?: components["schemas"]["HostSigning"] | null;
                 /** @description Where it stands. */
                 state: components["schemas"]["HostState"];
                 /** @description Why, where that needs saying. */
@@ -2392,6 +2821,56 @@ export interface components {
                  * @description When it last changed.
                  */
                 updated_at: string;
+            }[];
+            /** @description Asks for what follows; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description One page of a list. */
+        Page_Sop: {
+            /** @description The items, in the list's order. */
+            items: {
+                /** @description What it is for. */
+                description: string;
+                /** @description The whole text, as it was signed. */
+                document: string;
+                /** @description Its id. */
+                id: string;
+                /**
+                 * Format: date-time
+                 * @description When it was imported.
+                 */
+                imported_at: string;
+                /** @description By whom. */
+                imported_by: components["schemas"]["Person"];
+                /**
+                 * Format: date-time
+                 * @description When it was revoked.
+                 */
+                revoked_at?: string | null;
+                revoked_by?: components["schemas"]["Person"] | null;
+                /** @description Fingerprint of the key that signed it. */
+                signer: string;
+                /** @description How it stands. */
+                state: components["schemas"]["SopState"];
+                /** @description What it allows. */
+                steps: components["schemas"]["SopStep"][];
+                /** @description Its title. */
+                title: string;
+                /**
+                 * Format: date-time
+                 * @description From when it may be used.
+                 */
+                valid_from: string;
+                /**
+                 * Format: date-time
+                 * @description Until when it may be used.
+                 */
+                valid_until: string;
+                /**
+                 * Format: int64
+                 * @description Its version.
+                 */
+                version: number;
             }[];
             /** @description Asks for what follows; absent at the end. */
             next_cursor?: string | null;
@@ -2601,6 +3080,185 @@ export interface components {
             /** @description The password. */
             password: string;
         };
+        /** @description A person's signature. */
+        Signature: {
+            /** @description Of a passkey: `authenticatorData`, in base64. */
+            authenticator_data?: string | null;
+            /** @description Of a passkey: `clientDataJSON`, in base64. */
+            client_data?: string | null;
+            /** @description The id of the key on the list of approvers. */
+            key: string;
+            /** @description The name of the caller's account. */
+            person: string;
+            /** @description The signature, in base64: of a key file over the statement's text, of a passkey over what it signs. */
+            signature: string;
+        };
+        /**
+         * @description How a key signs.
+         * @enum {string}
+         */
+        SignatureKind: "ed25519" | "webauthn";
+        /** @description A signature over the statement of a call. */
+        SignatureRequest: {
+            /** @description The host's name, typed: needed with the last signature for a dangerous call. */
+            host_name?: string | null;
+            /** @description The signature. */
+            signature: components["schemas"]["Signature"];
+            /** @description The text that was signed, as it was shown. */
+            statement: string;
+        };
+        /** @description A key of the caller with which this call can be signed. */
+        SigningKey: {
+            /** @description What the browser calls a passkey by, in base64url. */
+            credential_id?: string | null;
+            /** @description Its id. */
+            key: string;
+            /** @description How it signs. */
+            kind: components["schemas"]["SignatureKind"];
+            /** @description Where the caller said it is. */
+            label: string;
+        };
+        /** @description A signature that is there. */
+        SigningSignature: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description With which key. */
+            key: string;
+            /** @description How it signs. */
+            kind: components["schemas"]["SignatureKind"];
+            /** @description Who signed, by the name of the account. */
+            person: string;
+        };
+        /** @description The procedure that covers a call. */
+        SigningSop: {
+            /** @description Its id. */
+            id: string;
+            /**
+             * Format: int32
+             * @description How often it may.
+             */
+            maximum_runs: number;
+            /**
+             * Format: int32
+             * @description How often the step has run on this host.
+             */
+            runs_used: number;
+            /** @description Fingerprint of the key that signed it. */
+            signer: string;
+            /** @description The step's name. */
+            step: string;
+            /** @description Its title. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description Until when it may be used; null if it can't be read any more.
+             */
+            valid_until?: string | null;
+            /**
+             * Format: int64
+             * @description Its version.
+             */
+            version: number;
+        };
+        /** @description A procedure. */
+        Sop: {
+            /** @description What it is for. */
+            description: string;
+            /** @description The whole text, as it was signed. */
+            document: string;
+            /** @description Its id. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was imported.
+             */
+            imported_at: string;
+            /** @description By whom. */
+            imported_by: components["schemas"]["Person"];
+            /**
+             * Format: date-time
+             * @description When it was revoked.
+             */
+            revoked_at?: string | null;
+            revoked_by?: components["schemas"]["Person"] | null;
+            /** @description Fingerprint of the key that signed it. */
+            signer: string;
+            /** @description How it stands. */
+            state: components["schemas"]["SopState"];
+            /** @description What it allows. */
+            steps: components["schemas"]["SopStep"][];
+            /** @description Its title. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description From when it may be used.
+             */
+            valid_from: string;
+            /**
+             * Format: date-time
+             * @description Until when it may be used.
+             */
+            valid_until: string;
+            /**
+             * Format: int64
+             * @description Its version.
+             */
+            version: number;
+        };
+        /** @description A step of a procedure. Its newest version counts that isn't revoked. */
+        SopChoice: {
+            /** @description The procedure's id. */
+            id: string;
+            /** @description The step's name. */
+            step: string;
+        };
+        /**
+         * @description How a procedure stands.
+         * @enum {string}
+         */
+        SopState: "active" | "not_yet" | "expired" | "revoked" | "superseded" | "untrusted";
+        /** @description One thing that a procedure allows. */
+        SopStep: {
+            /** @description Whether it may run on every host. */
+            any_host: boolean;
+            /** @description Else: the labels that a host must have in its own configuration. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int32
+             * @description How often it may run in all, on one host.
+             */
+            maximum_runs: number;
+            /** @description Its name within the procedure. */
+            name: string;
+            /** @description JSON Schema that the arguments must satisfy, beside the skill's own. */
+            parameters: Record<string, never>;
+            /** @description Key of the skill. */
+            skill: string;
+        };
+        /** @description A statement that the caller may sign. */
+        StatementView: {
+            /** @description The exact arguments of the call. Their hash in the statement can be computed again from these. */
+            args: Record<string, never>;
+            /** @description SHA-256 of the text, in hex: its bytes are the challenge of a passkey. */
+            digest: string;
+            /**
+             * Format: date-time
+             * @description When it is void.
+             */
+            not_after: string;
+            /**
+             * Format: int32
+             * @description How many people have to sign.
+             */
+            signatures_needed: number;
+            /** @description Its canonical text (RFC 8785 JSON): what a key file signs. */
+            statement: string;
+        };
         /** @description An API token. */
         Token: {
             /**
@@ -2634,7 +3292,7 @@ export interface components {
          * @description What a token may be used for. A token has never more rights than its owner.
          * @enum {string}
          */
-        TokenScope: "read" | "chat" | "call" | "hosts" | "admin";
+        TokenScope: "read" | "chat" | "call" | "hosts" | "admin" | "approvals:sign";
         /** @description An event of a chat. Live stream and replay show the same. */
         TurnEvent: {
             /**
@@ -2830,6 +3488,94 @@ export interface operations {
             };
         };
     };
+    list_own_approver_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ApproverKeyOffer"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    offer_approver_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfferKeyRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApproverKeyOffer"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_approver_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_approvals: {
         parameters: {
             query?: {
@@ -2972,6 +3718,158 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RevealedArguments"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignatureRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_statement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatementView"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approvers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApproversView"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_approvers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportApproversRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApproversView"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_approver_offers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ApproverKeyOffer"];
                 };
             };
             /** @description What went wrong */
@@ -4576,6 +5474,135 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sops: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Sop"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_sop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportSopRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedSop"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedSop"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    covering_sops: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CoveringRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoveringSteps"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_sop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                version: number;
+            };
             cookie?: never;
         };
         requestBody?: never;

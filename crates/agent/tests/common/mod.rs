@@ -273,6 +273,8 @@ impl HostDirectory for Directory {
                 connected_at: None,
                 last_seen_at: None,
                 skills: None,
+                signing: None,
+                instance: None,
             })
             .to_vec()
     }
@@ -383,6 +385,7 @@ impl World {
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
             approvals: rules,
+            signing: gate::SigningPins::default(),
         }));
         gate.recover().await.unwrap();
         let executor = Executor::new(ExecutorParts {
@@ -413,7 +416,12 @@ impl World {
         let filter = ApprovalFilter { pending: Some(true), person: None };
         let waiting = self.storage.approvals().list(&filter, None, 10).await.unwrap();
         assert_eq!(waiting.len(), 1, "{waiting:?}");
-        let bea = Decider { user: BEA, roles: Roles::new([Role::Approver]), by_token: false };
+        let bea = Decider {
+            user: BEA,
+            name: "bea".to_owned(),
+            roles: Roles::new([Role::Approver]),
+            by_token: false,
+        };
         let ruling = Ruling { decision, note: note.map(str::to_owned), grant: None };
         let ruled = self.gate.decide_approval(&bea, waiting[0].id, ruling).await.unwrap();
         assert!(matches!(ruled, Ruled::Done(_)), "{ruled:?}");

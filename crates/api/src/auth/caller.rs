@@ -73,7 +73,7 @@ impl Identity {
     /// The person as somebody who decides.
     pub fn decider(&self) -> Decider {
         let by_token = matches!(self.credential, Credential::Token { .. });
-        Decider { user: self.user.id, roles: self.user.roles.clone(), by_token }
+        Decider { user: self.user.id, name: self.user.name.clone(), roles: self.user.roles.clone(), by_token }
     }
 
     /// Whether they see approvals of other people's calls, and their grants.

@@ -19,11 +19,15 @@ pub enum TokenScope {
     Hosts,
     /// Everything under Settings.
     Admin,
+    /// Bring signatures that its owner's key file has made.
+    #[serde(rename = "approvals:sign")]
+    Sign,
 }
 
 impl TokenScope {
     /// Every scope.
-    pub const ALL: &'static [Self] = &[Self::Read, Self::Chat, Self::Call, Self::Hosts, Self::Admin];
+    pub const ALL: &'static [Self] =
+        &[Self::Read, Self::Chat, Self::Call, Self::Hosts, Self::Admin, Self::Sign];
 
     /// The word used in the database and the API.
     pub const fn as_str(self) -> &'static str {
@@ -33,6 +37,7 @@ impl TokenScope {
             Self::Call => "call",
             Self::Hosts => "hosts",
             Self::Admin => "admin",
+            Self::Sign => "approvals:sign",
         }
     }
 }
@@ -83,6 +88,8 @@ rules! {
     Run = Some(Role::Viewer), Tokens::With(TokenScope::Call);
     /// Decide on calls; the gate looks at who decides on which.
     Decide = Some(Role::Viewer), Tokens::Never;
+    /// Look at what is to be signed for a call and bring one's own signature; the gate looks at whose it is.
+    Sign = Some(Role::Viewer), Tokens::With(TokenScope::Sign);
     /// Enrol hosts, rename and label them.
     ManageHosts = Some(Role::Operator), Tokens::With(TokenScope::Hosts);
     /// Revoke and delete hosts.

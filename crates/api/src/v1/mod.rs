@@ -3,6 +3,7 @@
 pub mod about;
 pub mod account;
 pub mod approvals;
+pub mod approvers;
 pub mod audit;
 pub mod calls;
 pub mod capabilities;
@@ -16,6 +17,7 @@ pub mod packs;
 pub mod policy;
 pub mod sessions;
 pub mod settings;
+pub mod sops;
 pub mod tokens;
 pub mod turns;
 pub mod users;
@@ -34,6 +36,8 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .merge(calls::routes())
         .merge(approvals::routes())
         .merge(grants::routes())
+        .merge(sops::routes())
+        .merge(approvers::routes())
         .merge(policy::routes())
         .merge(freeze::routes())
         .merge(audit::routes())

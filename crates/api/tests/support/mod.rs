@@ -15,7 +15,9 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use executor::{Executor, ExecutorParts};
 use fleet::{Fleet, FleetConfig, FleetParts};
-use gate::{CallLimits, Gate, GateParts, ProbeRules, RawToolPolicy, Recorder, Redactor, ToolPolicy};
+use gate::{
+    CallLimits, Gate, GateParts, ProbeRules, RawToolPolicy, Recorder, Redactor, SigningPins, ToolPolicy,
+};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use llm::builtin::Builtin;
@@ -78,7 +80,7 @@ impl TestApi {
 
     /// Starts one with another configuration.
     pub async fn start_with(change: impl FnOnce(&mut ApiConfig)) -> Self {
-        Self::start_as(change, ToolPolicy::default()).await
+        Self::start_as(change, ToolPolicy::default(), SigningPins::default()).await
     }
 
     /// Starts one in which calls of `tool` need the approval of a person.
@@ -87,10 +89,15 @@ impl TestApi {
             tools: [(tool.to_owned(), "supervised".to_owned())].into(),
             ..RawToolPolicy::default()
         };
-        Self::start_as(|_| {}, ToolPolicy::parse(&raw, [tool]).unwrap()).await
+        Self::start_as(|_| {}, ToolPolicy::parse(&raw, [tool]).unwrap(), SigningPins::default()).await
     }
 
-    async fn start_as(change: impl FnOnce(&mut ApiConfig), policy: ToolPolicy) -> Self {
+    /// Starts one that trusts these keys in signed documents.
+    pub async fn start_trusting(pins: SigningPins) -> Self {
+        Self::start_as(|_| {}, ToolPolicy::default(), pins).await
+    }
+
+    async fn start_as(change: impl FnOnce(&mut ApiConfig), policy: ToolPolicy, signing: SigningPins) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(MovedClock::new());
         let keys = MasterKey::from_bytes([7; 32]);
@@ -112,6 +119,7 @@ impl TestApi {
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
             approvals: gate::ApprovalRules::default(),
+            signing,
         });
         let executor = Executor::new(ExecutorParts {
             gate: Arc::new(gate),

@@ -22,8 +22,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub fn decider(id: i64) -> Decider {
-    let role = PEOPLE.iter().find(|(known, ..)| *known == id).unwrap().2;
-    Decider { user: UserId(id), roles: Roles::new([role]), by_token: false }
+    let (_, name, role) = *PEOPLE.iter().find(|(known, ..)| *known == id).unwrap();
+    Decider { user: UserId(id), name: name.to_lowercase(), roles: Roles::new([role]), by_token: false }
 }
 
 pub fn allow() -> Ruling {
@@ -61,7 +61,7 @@ impl Door {
     }
 
     /// Asks for a call as a manager would that dies right after.
-    async fn only_asked(&self, request: CallRequest) -> Approval {
+    pub async fn only_asked(&self, request: CallRequest) -> Approval {
         let Admission::Waiting(waiting) = self.gate.admit(request).await.unwrap() else {
             panic!("nobody was asked")
         };
@@ -82,7 +82,7 @@ impl Door {
     }
 
     /// Waits until a call is final.
-    async fn ended(&self, call: CallId) -> storage::calls::CallRow {
+    pub async fn ended(&self, call: CallId) -> storage::calls::CallRow {
         let mut changes = self.storage.call_changes();
         loop {
             let row = self.row(call).await;
@@ -94,7 +94,7 @@ impl Door {
     }
 
     /// Kills the manager and starts another one on its database.
-    async fn crash(self, setup: Setup) -> Self {
+    pub async fn crash(self, setup: Setup) -> Self {
         self.storage.close().await;
         let Self { folder, executor, gate, .. } = self;
         drop((executor, gate));
@@ -394,7 +394,7 @@ async fn an_approved_call_is_looked_at_again_before_it_starts() {
     };
     for (what, words) in [
         ("definition", "its definition has changed"),
-        ("class", "approval of two people"),
+        ("class", "It is dangerous now, and was approved as mutating"),
         ("revoked", "was revoked"),
         ("role", "needs the role operator"),
         ("disabled", "account of the person behind it is disabled"),

@@ -75,7 +75,7 @@ fn calls() -> Vec<(CallRequest, Fate, &'static str)> {
         (bash("systemctl restart nginx"), Fate::Ask, "class = mutating"),
         (by(Role::Viewer, bash("systemctl restart nginx")), Fate::Deny, "role = operator"),
         (by(Role::Viewer, bash("uptime")), Fate::Run, "class = safe"),
-        (bash("rm -rf /"), Fate::Deny, "class = dangerous"),
+        (bash("rm -rf /"), Fate::Deny, "procedure"),
         (
             on_host(1, "restart_service", json!({"service": "nginx.service", "reason": "it hangs"})),
             Fate::Ask,

@@ -3,9 +3,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use executor::{Executor, ExecutorParts};
 use gate::{
-    AdmittedCall, ApprovalRules, CallLimits, CallRequest, Dispatched, Gate, GateParts, HostDirectory,
-    HostDispatcher, HostFacts, HostState, Narrowing, Principal, ProbeRules, RawToolPolicy, Redactor,
-    SkillFacts, Taint, ToolPolicy,
+    AdmittedCall, ApprovalRules, CallLimits, CallRequest, Challenge, Dispatched, Gate, GateParts,
+    HostDirectory, HostDispatcher, HostFacts, HostState, Narrowing, Principal, ProbeRules, RawToolPolicy,
+    Redactor, SkillFacts, Taint, ToolPolicy,
 };
 use model::{
     CallId, CallState, Class, Clock, EdgeId, Origin, Role, Roles, Scope, SystemClock, Timestamp, UserId,
@@ -37,6 +37,8 @@ pub struct Seen {
     pub args: Value,
     /// What the row said when the call came.
     pub state: Option<CallState>,
+    /// What people have signed.
+    pub evidence: Option<Vec<u8>>,
 }
 
 /// Hosts that do what the test says, and remember what came.
@@ -45,6 +47,7 @@ pub struct ScriptedHosts {
     scripts: Mutex<Vec<Script>>,
     pub seen: Mutex<Vec<Seen>>,
     pub facts: Mutex<BTreeMap<EdgeId, HostFacts>>,
+    nonces: Mutex<u64>,
     changed: broadcast::Sender<EdgeId>,
 }
 
@@ -75,7 +78,8 @@ impl HostDispatcher for ScriptedHosts {
     async fn dispatch(&self, call: &AdmittedCall, cancel: CancellationToken) -> Dispatched {
         // Through a connection that sees only what is committed.
         let state = self.storage.calls().find(call.call_id()).await.unwrap().map(|row| row.state);
-        self.seen.lock().unwrap().push(Seen { args: call.args().clone(), state });
+        let evidence = call.evidence().map(<[u8]>::to_vec);
+        self.seen.lock().unwrap().push(Seen { args: call.args().clone(), state, evidence });
         let script = self.scripts.lock().unwrap().pop();
         match script {
             None => ok("{}"),
@@ -92,6 +96,13 @@ impl HostDispatcher for ScriptedHosts {
             }
             Some(Script::Panic) => panic!("a defect in the dispatcher"),
         }
+    }
+
+    async fn challenge(&self, edge: EdgeId) -> Result<Challenge, String> {
+        let instance = self.host(edge).and_then(|host| host.instance).ok_or("it is away")?;
+        let mut given = self.nonces.lock().unwrap();
+        *given += 1;
+        Ok(Challenge { nonce: format!("{:064x}", *given), instance })
     }
 }
 
@@ -124,6 +135,7 @@ pub struct Setup {
     pub probes: ProbeRules,
     pub limits: CallLimits,
     pub approvals: ApprovalRules,
+    pub signing: gate::SigningPins,
     pub tools: Vec<&'static dyn Tool>,
 }
 
@@ -149,6 +161,7 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         scripts: Mutex::default(),
         seen: Mutex::default(),
         facts: Mutex::new(facts),
+        nonces: Mutex::default(),
         changed: broadcast::channel(16).0,
     });
     let catalogue = Arc::new(ArcSwap::from_pointee(catalogue));
@@ -161,6 +174,7 @@ pub async fn open_in(folder: tempfile::TempDir, setup: Setup) -> Door {
         probes: setup.probes,
         limits: setup.limits,
         approvals: setup.approvals,
+        signing: setup.signing,
     }));
     let executor = Executor::new(ExecutorParts {
         gate: Arc::clone(&gate),
@@ -221,6 +235,8 @@ fn host(id: i64, catalogue: &Catalogue) -> HostFacts {
         connected_at: None,
         last_seen_at: Timestamp::from_timestamp(1_900_000_000, 0),
         skills: Some(skills),
+        signing: None,
+        instance: Some("first".to_owned()),
     }
 }
 
@@ -310,6 +326,7 @@ pub fn on_host(edge: i64, key: &str, args: Value) -> CallRequest {
         timeout: None,
         taint: Taint::default(),
         narrowing: Narrowing::All,
+        sop: None,
     }
 }
 

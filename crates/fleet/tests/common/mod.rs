@@ -119,6 +119,7 @@ impl Manager {
             probes: ProbeRules::default(),
             limits: CallLimits::default(),
             approvals: gate::ApprovalRules::default(),
+            signing: gate::SigningPins::default(),
         });
         gate.recover().await.unwrap();
         let admin = NewUser {
@@ -222,7 +223,12 @@ impl Manager {
             Admission::Waiting(waiting) => waiting,
             other => panic!("nobody was asked: {other:?}"),
         };
-        let admin = Decider { user: UserId(1), roles: Roles::new([Role::Admin]), by_token: false };
+        let admin = Decider {
+            user: UserId(1),
+            name: "admin".to_owned(),
+            roles: Roles::new([Role::Admin]),
+            by_token: false,
+        };
         let ruling = Ruling { decision: ApprovalDecision::AllowOnce, note: None, grant: None };
         let ruled = self.gate.decide_approval(&admin, waiting.approval_id, ruling).await.unwrap();
         assert!(matches!(ruled, Ruled::Done(_)), "{ruled:?}");
@@ -329,6 +335,7 @@ fn request(edge: EdgeId, key: &str, args: Value) -> CallRequest {
         timeout: Some(Duration::from_secs(300)),
         taint: Taint::default(),
         narrowing: Narrowing::All,
+        sop: None,
     }
 }
 

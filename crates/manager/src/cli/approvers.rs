@@ -1,14 +1,17 @@
-//! `steadyhand approvers`: makes, signs and checks the list of approvers, and the key files that it names. Works on files
-//! alone: no private key is ever on a manager.
+//! `steadyhand approvers`: makes, signs and checks the list of approvers, and the key files that it names, on files alone: no
+//! private key is ever on a manager. And imports the list there.
 
+use super::client::{Client, ClientArgs};
 use super::keyfile::{self, Written};
 use super::local;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Subcommand;
+use reqwest::Method;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use serde_json::{Value, json};
 use signing::{ApproverList, RootKey, SignatureKind};
 use std::path::{Path, PathBuf};
 
@@ -48,18 +51,35 @@ pub(super) enum ApproversCommand {
         #[arg(long, value_name = "BASE64")]
         root: String,
     },
+    /// Bring a signed list to the manager; takes an admin's token
+    Import {
+        /// The list
+        file: PathBuf,
+        /// Its signature [default: FILE.sig]
+        #[arg(long, value_name = "FILE")]
+        sig: Option<PathBuf>,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// Show the list that the manager has
+    Show {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
 }
 
-/// What comes before the 32 bytes of the key in an Ed25519 SubjectPublicKeyInfo (RFC 8410 §4).
-const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-
 impl ApproversCommand {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
         let text = match self {
             Self::RootKeygen { prefix } => root_keygen(&prefix)?,
             Self::Keygen { prefix, person } => keygen(&prefix, &person)?,
             Self::Sign { file, key } => sign(&file, &key)?,
             Self::Verify { file, signature, root } => verify(&file, signature, &root)?,
+            Self::Import { file, sig, client } => import(&client.connect()?, &file, sig).await?,
+            Self::Show { json, client } => show(&client.connect()?, json).await?,
         };
         local::print(&text)
     }
@@ -70,16 +90,18 @@ fn make(prefix: &Path) -> anyhow::Result<(Written, Vec<u8>)> {
     let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(failed)?;
     let pair =
         Ed25519KeyPair::from_pkcs8(document.as_ref()).map_err(|_| anyhow::anyhow!("no key could be made"))?;
-    let spki = [SPKI_PREFIX.as_slice(), pair.public_key().as_ref()].concat();
+    let spki = keyfile::ed25519_spki(pair.public_key().as_ref());
     Ok((keyfile::write_pair(prefix, document.as_ref(), &spki)?, spki))
 }
 
 fn root_keygen(prefix: &Path) -> anyhow::Result<String> {
     let (written, spki) = make(prefix)?;
-    let root = RootKey::from_base64(&STANDARD.encode(spki.get(SPKI_PREFIX.len()..).unwrap_or_default()))?;
+    let root = RootKey::from_base64(
+        &STANDARD.encode(spki.get(keyfile::ED25519_SPKI_PREFIX.len()..).unwrap_or_default()),
+    )?;
     Ok(format!(
         "private key: {} (keep it off every manager and host)\npublic key:  \"{}\" (fingerprint {})\n\
-         This version pins no keys yet: put none into a configuration, where it would be an unknown key.\n",
+         pin the public key in each host's edge.toml and in steadyhand.toml: [security.approvers] root_key\n",
         written.private.display(),
         root.to_base64(),
         root.fingerprint()
@@ -96,7 +118,7 @@ fn keygen(prefix: &Path, person: &str) -> anyhow::Result<String> {
         )
     };
     // A name that no list can hold is told before a key is written.
-    ApproverList::parse(&(head.to_owned() + &lines(&[SPKI_PREFIX.as_slice(), &[0; 32]].concat())))?;
+    ApproverList::parse(&(head.to_owned() + &lines(&keyfile::ed25519_spki(&[0; 32]))))?;
     let (written, spki) = make(prefix)?;
     Ok(format!("# private key: {} (it stays with {person})\n{}", written.private.display(), lines(&spki)))
 }
@@ -134,6 +156,47 @@ fn summary(list: &ApproverList) -> String {
     }
     if list.people.len() < 2 {
         text += "look twice: a dangerous call needs two different people\n";
+    }
+    text
+}
+
+async fn import(client: &Client, file: &Path, sig: Option<PathBuf>) -> anyhow::Result<String> {
+    let signature = keyfile::read(&sig.unwrap_or_else(|| keyfile::signature_of(file)))?;
+    let body =
+        json!({"document": STANDARD.encode(keyfile::read(file)?), "signature": STANDARD.encode(signature)});
+    Ok(format!("imported\n{}", people(&client.post("/approvers", &body).await?)))
+}
+
+async fn show(client: &Client, json: bool) -> anyhow::Result<String> {
+    let shown = client.json(client.request(Method::GET, "/approvers")).await?;
+    Ok(if json { format!("{shown:#}\n") } else { people(&shown) })
+}
+
+/// The list that a manager has, and who is on it.
+fn people(shown: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    if shown["configured"] != true {
+        return "the manager's configuration pins no root key ([security.approvers] root_key)\n".to_owned();
+    }
+    let mut text = format!("root key: {}\n", word(&shown["root_fingerprint"]));
+    match shown["origin"].as_str() {
+        Some(origin) => text += &format!("passkeys: of {origin}\n"),
+        None => text += "passkeys: don't count ([security.approvers] origin, rp_id)\n",
+    }
+    let list = &shown["list"];
+    if list.is_null() {
+        text += &match shown["problem"].as_str() {
+            Some(problem) => format!("the imported list isn't trusted: {problem}\n"),
+            None => "no list is imported\n".to_owned(),
+        };
+        return text;
+    }
+    text += &format!("version {}, expires {}\n", list["version"], word(&list["expires"]));
+    for person in list["people"].as_array().into_iter().flatten() {
+        text += &format!("{}\n", word(&person["person"]));
+        for key in person["keys"].as_array().into_iter().flatten() {
+            text += &format!("  {} {} {}\n", word(&key["id"]), word(&key["kind"]), word(&key["label"]));
+        }
     }
     text
 }

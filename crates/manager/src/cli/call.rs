@@ -5,6 +5,7 @@ use super::local;
 use anyhow::Context as _;
 use clap::Args;
 use futures::StreamExt as _;
+use gate::NamedStep;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -20,6 +21,9 @@ pub(super) struct CallArgs {
     /// A parameter; the value is JSON if it reads as that, else text
     #[arg(long = "param", value_name = "KEY=VALUE", value_parser = local::pair)]
     params: Vec<(String, String)>,
+    /// The procedure and step that cover it, where it is dangerous
+    #[arg(long, value_name = "ID/STEP")]
+    sop: Option<NamedStep>,
     /// Give up after so many seconds
     #[arg(long, value_name = "SECS")]
     timeout: Option<u64>,
@@ -47,6 +51,9 @@ impl CallArgs {
         }
         if let Some(timeout) = self.timeout {
             body["timeout_seconds"] = json!(timeout);
+        }
+        if let Some(sop) = &self.sop {
+            body["sop"] = json!(sop);
         }
         body["wait"] = json!(false);
         let mut call = client.post("/calls", &body).await?;

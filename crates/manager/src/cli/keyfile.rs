@@ -17,6 +17,15 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// Characters of a line of PEM (RFC 7468 §2).
 const LINE: usize = 64;
 
+/// What comes before the 32 bytes of the key in an Ed25519 SubjectPublicKeyInfo (RFC 8410 §4).
+pub(super) const ED25519_SPKI_PREFIX: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+/// The SubjectPublicKeyInfo of an Ed25519 public key.
+pub(super) fn ed25519_spki(raw: &[u8]) -> Vec<u8> {
+    [ED25519_SPKI_PREFIX.as_slice(), raw].concat()
+}
+
 /// Where a pair of keys was written.
 #[derive(Debug)]
 pub(super) struct Written {

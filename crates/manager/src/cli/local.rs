@@ -4,7 +4,7 @@ use super::ConfigArgs;
 use crate::config::{Config, ProcessEnvironment};
 use ::model::SystemClock;
 use anyhow::Context as _;
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::sync::Arc;
 use storage::{MasterKey, Storage};
 
@@ -35,6 +35,15 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+/// Asks at the terminal; only `y` or `yes` is one.
+pub(super) fn asked(question: &str) -> anyhow::Result<bool> {
+    let mut out = io::stderr().lock();
+    write!(out, "{question} [y/N] ").and_then(|()| out.flush())?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Reads `key=value`.

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod approvals;
+mod approve;
 mod approvers;
 mod audit;
 mod call;
@@ -46,6 +47,8 @@ enum Command {
     /// Look at what waits for the approval of people
     #[command(subcommand)]
     Approvals(approvals::ApprovalsCommand),
+    /// Look at what is to be signed for a call, and sign it with a key file
+    Approve(approve::ApproveArgs),
     /// Look at standing approvals
     #[command(subcommand)]
     Grants(approvals::GrantsCommand),
@@ -60,10 +63,10 @@ enum Command {
     /// Check and list packs
     #[command(subcommand)]
     Packs(packs::PacksCommand),
-    /// Make, sign and check procedures, which dangerous calls must be covered by
+    /// Make, sign, check and import procedures, which dangerous calls must be covered by
     #[command(subcommand)]
     Sop(sop::SopCommand),
-    /// Make, sign and check the list of approvers
+    /// Make, sign, check and import the list of approvers
     #[command(subcommand)]
     Approvers(approvers::ApproversCommand),
     /// Tell what the gate makes of a call
@@ -99,13 +102,14 @@ impl Cli {
                 crate::serve::run(config).await
             }
             Command::Approvals(command) => command.run().await,
+            Command::Approve(args) => args.run().await,
             Command::Grants(command) => command.run().await,
             Command::Audit(command) => command.run().await,
             Command::Call(args) => args.run().await,
             Command::Model(command) => command.run().await,
             Command::Packs(command) => command.run().await,
-            Command::Sop(command) => command.run(),
-            Command::Approvers(command) => command.run(),
+            Command::Sop(command) => command.run().await,
+            Command::Approvers(command) => command.run().await,
             Command::Policy(command) => command.run().await,
             Command::Freeze(args) => args.run().await,
             Command::Unfreeze(args) => args.run().await,

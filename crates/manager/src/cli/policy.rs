@@ -4,6 +4,7 @@ use super::call::arguments;
 use super::client::ClientArgs;
 use super::local;
 use clap::{Args, Subcommand};
+use gate::NamedStep;
 use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
@@ -23,6 +24,9 @@ pub(super) struct ExplainArgs {
     /// A parameter; the value is JSON if it reads as that, else text
     #[arg(long = "param", value_name = "KEY=VALUE", value_parser = local::pair)]
     params: Vec<(String, String)>,
+    /// The procedure and step that are to cover it, where it is dangerous
+    #[arg(long, value_name = "ID/STEP")]
+    sop: Option<NamedStep>,
     /// Explain it as a model's call, in a chat that has taken in text from outside
     #[arg(long)]
     untrusted: bool,
@@ -39,6 +43,9 @@ impl PolicyCommand {
         let client = args.client.connect()?;
         let mut body =
             json!({"tool": args.tool, "args": arguments(&args.params), "untrusted": args.untrusted});
+        if let Some(sop) = &args.sop {
+            body["sop"] = json!(sop);
+        }
         if let Some(edge) = &args.edge {
             body["edge_id"] = json!(client.find_host(edge).await?.0);
         }

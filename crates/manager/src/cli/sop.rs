@@ -1,12 +1,18 @@
-//! `steadyhand sop`: makes, signs and checks procedures. Works on files alone: the private key is never on a manager.
+//! `steadyhand sop`: makes, signs and checks procedures, on files alone: the private key is never on a manager. And imports,
+//! lists and revokes them there.
 
+use super::client::{Client, ClientArgs};
 use super::keyfile::{self, Written};
 use super::local;
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::Subcommand;
+use reqwest::Method;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PSS_SHA256, RsaKeyPair};
 use rsa::pkcs8::{EncodePrivateKey as _, EncodePublicKey as _};
+use serde_json::{Value, json};
 use signing::{MIN_RSA_BITS, Sop, SopKey, Targets};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +57,37 @@ pub(super) enum SopCommand {
         #[arg(long, value_name = "FILE", required = true)]
         key: Vec<PathBuf>,
     },
+    /// Bring a signed procedure to the manager: shows what it changes, then asks; takes an admin's token
+    Import {
+        /// The procedure
+        file: PathBuf,
+        /// Its signature [default: FILE.sig]
+        #[arg(long, value_name = "FILE")]
+        sig: Option<PathBuf>,
+        /// Import it without asking
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// List the imported procedures
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// Revoke a procedure: no call starts by it from then on; takes an admin's token
+    Revoke {
+        /// Its id
+        id: String,
+        /// The version [default: every one that isn't revoked]
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
 }
 
 /// What ring signs with, at most.
@@ -64,12 +101,15 @@ fn bits(text: &str) -> Result<usize, String> {
 }
 
 impl SopCommand {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) async fn run(self) -> anyhow::Result<()> {
         let text = match self {
             Self::Keygen { prefix, bits } => keygen(&prefix, bits)?,
             Self::New { id, skill, out } => new(&id, &skill, out)?,
             Self::Sign { file, key } => sign(&file, &key)?,
             Self::Verify { file, signature, key } => verify(&file, signature, &key)?,
+            Self::Import { file, sig, yes, client } => import(&client.connect()?, &file, sig, yes).await?,
+            Self::List { json, client } => list(&client.connect()?, json).await?,
+            Self::Revoke { id, version, client } => revoke(&client.connect()?, &id, version).await?,
         };
         local::print(&text)
     }
@@ -83,7 +123,7 @@ fn keygen(prefix: &Path, bits: usize) -> anyhow::Result<String> {
     let Written { private, public } = keyfile::write_pair(prefix, secret.as_bytes(), public.as_bytes())?;
     Ok(format!(
         "private key: {} (keep it off every manager and host)\npublic key:  {} ({bits} bits, fingerprint {})\n\
-         This version pins no keys yet: put none into a configuration, where it would be an unknown key.\n",
+         pin the public key in each host's edge.toml and in steadyhand.toml: [security.sop] trusted_keys\n",
         private.display(),
         public.display(),
         key.fingerprint()
@@ -159,6 +199,80 @@ fn verify(file: &Path, signature: Option<PathBuf>, keys: &[PathBuf]) -> anyhow::
     let (sop, key) = Sop::verify(&keyfile::read(file)?, &keyfile::read(&signature)?, &keys)
         .with_context(|| file.display().to_string())?;
     Ok(format!("good: signed by the key {}\n{}", key.fingerprint(), summary(&sop)))
+}
+
+async fn import(client: &Client, file: &Path, sig: Option<PathBuf>, yes: bool) -> anyhow::Result<String> {
+    let signature = keyfile::read(&sig.unwrap_or_else(|| keyfile::signature_of(file)))?;
+    let mut body = json!({
+        "document": STANDARD.encode(keyfile::read(file)?), "signature": STANDARD.encode(signature), "dry_run": true,
+    });
+    let shown = client.post("/sops", &body).await?;
+    local::print(&changes(&shown))?;
+    if !yes && !local::asked("Import it?")? {
+        return Ok("Nothing was imported.\n".to_owned());
+    }
+    body["dry_run"] = json!(false);
+    let imported = client.post("/sops", &body).await?;
+    Ok(format!("imported: {} version {}\n", word(&imported["id"]), imported["version"]))
+}
+
+/// What an import would change, and what to look at twice.
+fn changes(shown: &Value) -> String {
+    let mut text = match shown["diff"].as_str() {
+        Some(diff) => diff.to_owned(),
+        None => format!("the first version of this procedure:\n{}", word(&shown["document"])),
+    };
+    text += &format!("signed by the key {}\n", word(&shown["signer"]));
+    for warning in shown["warnings"].as_array().into_iter().flatten() {
+        text += &format!("look twice: {}\n", word(warning));
+    }
+    text
+}
+
+async fn list(client: &Client, json: bool) -> anyhow::Result<String> {
+    let mut page = client.json(client.request(Method::GET, "/sops")).await?;
+    let items = page["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    if json {
+        return Ok(format!("{:#}\n", Value::Array(items)));
+    }
+    let line = |sop: &Value| {
+        let steps: Vec<&str> =
+            sop["steps"].as_array().into_iter().flatten().map(|step| word(&step["name"])).collect();
+        format!(
+            "{} version {} {}: {} (steps {}; valid until {})\n",
+            word(&sop["id"]),
+            sop["version"],
+            word(&sop["state"]),
+            word(&sop["title"]),
+            steps.join(", "),
+            word(&sop["valid_until"])
+        )
+    };
+    Ok(items.iter().map(line).collect())
+}
+
+async fn revoke(client: &Client, id: &str, version: Option<u64>) -> anyhow::Result<String> {
+    let versions = match version {
+        Some(version) => vec![version],
+        None => {
+            let page = client.json(client.request(Method::GET, "/sops")).await?;
+            let all = page["items"].as_array().into_iter().flatten();
+            all.filter(|sop| sop["id"] == id && sop["state"] != "revoked")
+                .filter_map(|sop| sop["version"].as_u64())
+                .collect()
+        }
+    };
+    anyhow::ensure!(!versions.is_empty(), "no procedure `{id}` is imported that isn't revoked");
+    let mut text = String::new();
+    for version in versions {
+        client.send(client.request(Method::DELETE, &format!("/sops/{id}/{version}"))).await?;
+        text += &format!("revoked: {id} version {version}\n");
+    }
+    Ok(text)
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or("?")
 }
 
 /// What a procedure allows, and what to look at twice.

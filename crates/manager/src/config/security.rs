@@ -2,8 +2,10 @@
 
 use super::notify::NotifyConfig;
 use super::reader::Reader;
-use gate::{ApprovalRules, CallLimits, ProbeRules, RawToolPolicy, ToolPolicy};
+use gate::{ApprovalRules, CallLimits, ProbeRules, RawToolPolicy, SigningPins, ToolPolicy};
+use signing::{RelyingParty, RootKey, SopKey};
 use std::time::Duration;
+use url::Url;
 
 /// Policy, limits of calls, where probes may go, and redaction.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,11 @@ pub struct SecurityConfig {
     /// phones; `mail_server` (with `mail_user` and `mail_password_file`) sends mail from `mail_from` to `mail_to`. Each
     /// links to the card. Default: nobody.
     pub notify: NotifyConfig,
+    /// Which signed documents are trusted here: `security.sop.trusted_keys` (public keys in PEM, or absolute paths of files
+    /// with one) sign procedures; `security.approvers.root_key` (base64) signs the list of approvers;
+    /// `security.approvers.origin` and `rp_id` name the console that passkeys belong to. What counts on a host is in the
+    /// host's own file. Default: nothing, and nobody can make dangerous calls.
+    pub signing: SigningPins,
     /// Hosts to which probes may go even if neither the operator nor the inventory named them: names, addresses, or
     /// `*.example.com` for all names below. Default: none.
     pub probes_allow: Vec<String>,
@@ -66,6 +73,7 @@ impl SecurityConfig {
             limits: limits(reader),
             approval: approval(reader),
             notify: NotifyConfig::read(reader),
+            signing: signing(reader),
             probes_allow,
         }
     }
@@ -94,6 +102,75 @@ fn approval(reader: &mut Reader<'_>) -> ApprovalRules {
         }
     }
     rules
+}
+
+/// Bytes of a file with a public key, at most.
+const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+fn signing(reader: &mut Reader<'_>) -> SigningPins {
+    const KEYS: &str = "security.sop.trusted_keys";
+    const ROOT: &str = "security.approvers.root_key";
+    let mut pins = SigningPins::default();
+    for entry in reader.list(KEYS) {
+        match key_text(&entry).and_then(|text| SopKey::from_pem(&text).map_err(|error| error.to_string())) {
+            Ok(key) => pins.sop_keys.push(key),
+            Err(problem) => reader.problem(KEYS, &problem),
+        }
+    }
+    if let Some(text) = reader.text(ROOT) {
+        match RootKey::from_base64(&text) {
+            Ok(key) => pins.approver_root = Some(key),
+            Err(error) => reader.problem(ROOT, &error.to_string()),
+        }
+    }
+    pins.relying_party = relying_party(reader);
+    pins
+}
+
+/// The text of a key that is given itself, or by the file that holds it.
+fn key_text(entry: &str) -> Result<String, String> {
+    use std::io::Read as _;
+    if entry.contains("-----BEGIN") {
+        return Ok(entry.to_owned());
+    }
+    if !entry.starts_with('/') {
+        return Err(format!(
+            "`{entry}`: expected a public key in PEM, or the absolute path of a file with one"
+        ));
+    }
+    let mut text = String::new();
+    let read = std::fs::File::open(entry).and_then(|file| file.take(MAX_KEY_BYTES).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| format!("{entry} can't be read: {error}"))
+}
+
+fn relying_party(reader: &mut Reader<'_>) -> Option<RelyingParty> {
+    const ORIGIN: &str = "security.approvers.origin";
+    const RP_ID: &str = "security.approvers.rp_id";
+    let (origin, id) = match (reader.text(ORIGIN), reader.text(RP_ID)) {
+        (None, None) => return None,
+        (Some(origin), Some(id)) => (origin, id),
+        (Some(_), None) => {
+            reader.problem(RP_ID, "must be there too: passkeys belong to an origin and an rpId");
+            return None;
+        }
+        (None, Some(_)) => {
+            reader.problem(ORIGIN, "must be there too: passkeys belong to an origin and an rpId");
+            return None;
+        }
+    };
+    let url = Url::parse(&origin).ok().filter(|url| url.origin().ascii_serialization() == origin);
+    let Some(host) = url.as_ref().and_then(Url::host_str) else {
+        reader.problem(
+            ORIGIN,
+            "must be an origin as browsers write it, such as \"https://steadyhand.example\"",
+        );
+        return None;
+    };
+    if id != host && !host.ends_with(&format!(".{id}")) {
+        reader.problem(RP_ID, &format!("must be `{host}` or a domain above it"));
+        return None;
+    }
+    Some(RelyingParty { origin, id })
 }
 
 /// More than anybody means; a larger number is a slip.

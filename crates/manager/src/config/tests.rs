@@ -18,6 +18,42 @@ fn problems(text: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn keys_that_are_pinned_are_read_and_what_is_wrong_with_them_is_told() {
+    let sop = include_str!("../../../signing/fixtures/sop.pub.pem");
+    let root = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+    let text = format!(
+        "[security.sop]\ntrusted_keys = ['''{sop}''']\n[security.approvers]\nroot_key = \"{root}\"\n\
+         origin = \"https://console.example\"\nrp_id = \"example\"\n"
+    );
+    let pins = parse(&text, &[]).unwrap().security.signing;
+    assert_eq!((pins.sop_keys.len(), pins.relying_party.unwrap().id), (1, "example".to_owned()));
+    assert_eq!(pins.approver_root.unwrap().to_base64(), root);
+    for (text, at, told) in [
+        ("[security.sop]\ntrusted_keys = [\"keys/a.pem\"]", "security.sop.trusted_keys", "absolute path"),
+        ("[security.sop]\ntrusted_keys = [\"/nowhere/a.pem\"]", "security.sop.trusted_keys", "can't be read"),
+        ("[security.approvers]\nroot_key = \"abc\"", "security.approvers.root_key", "32 bytes"),
+        (
+            "[security.approvers]\norigin = \"https://a.example\"",
+            "security.approvers.rp_id",
+            "must be there too",
+        ),
+        (
+            "[security.approvers]\norigin = \"https://a.example/\"\nrp_id = \"a.example\"",
+            "security.approvers.origin",
+            "as browsers write it",
+        ),
+        (
+            "[security.approvers]\norigin = \"https://a.example\"\nrp_id = \"b.example\"",
+            "security.approvers.rp_id",
+            "a domain above it",
+        ),
+    ] {
+        let problems = parse(text, &[]).unwrap_err();
+        assert!(problems.iter().any(|it| it.key == at && it.message.contains(told)), "{text}: {problems:?}");
+    }
+}
+
+#[test]
 fn nothing_configured_is_a_usable_configuration() {
     let config = parse("", &[]).unwrap();
     assert_eq!(config.http.listen.to_string(), "127.0.0.1:7180");

@@ -121,7 +121,7 @@ impl Notifier {
             let telling = async {
                 loop {
                     match changes.recv().await {
-                        Ok(change) if change.state == ApprovalState::Pending => {
+                        Ok(change) if change.asks => {
                             for way in 0..self.ways.len() {
                                 let (notifier, stop) = (self.clone(), shutdown.clone());
                                 tokio::spawn(async move {

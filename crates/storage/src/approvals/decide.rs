@@ -5,6 +5,7 @@ use crate::audit::{self, Actor, AuditEntry};
 use crate::calls::{self, CallChange, CallEnd, Settled};
 use crate::edges::allocate_seq;
 use crate::grants::{self, NewGrant};
+use crate::sops::{self, Counted, SopStep};
 use crate::{Conn, Storage, StorageError, micros};
 use model::{
     ApprovalDecision, ApprovalId, ApprovalState, CallId, CallState, Class, EdgeId, Timestamp, TurnId, UserId,
@@ -44,6 +45,10 @@ pub enum Started {
     Done(Option<u64>),
     /// The turn that it belongs to has ended.
     TurnEnded,
+    /// The step of the procedure has run on this host as often as it may.
+    RunsUsedUp,
+    /// The procedure was revoked.
+    SopRevoked,
     /// It doesn't wait any more.
     Before(CallState),
 }
@@ -56,6 +61,10 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    pub(super) fn note(&mut self, change: ApprovalChange) {
+        self.approvals.push(change);
+    }
+
     pub(crate) fn tell(self, storage: &Storage) {
         for change in self.calls {
             storage.calls().tell(change);
@@ -68,40 +77,45 @@ impl Changes {
 
 /// A question with what its end needs.
 #[derive(sqlx::FromRow)]
-struct Open {
-    id: Uuid,
+pub(super) struct Open {
+    pub(super) id: Uuid,
     call_id: Uuid,
     person_id: i64,
-    state: String,
+    pub(super) state: String,
     asked_at: i64,
-    decide_by: i64,
-    turn_id: Option<Uuid>,
-    status: String,
+    pub(super) decide_by: i64,
+    pub(super) turn_id: Option<Uuid>,
+    pub(super) status: String,
 }
 
 const OPEN: &str = "SELECT a.id, a.call_id, a.person_id, a.state, a.asked_at, a.decide_by, c.turn_id, c.status \
      FROM approvals a JOIN chat_tool_calls c ON c.id = a.call_id";
 
 impl Open {
-    async fn find(conn: &mut Conn, condition: &str, id: Uuid) -> Result<Option<Self>, StorageError> {
+    pub(super) async fn find(
+        conn: &mut Conn,
+        condition: &str,
+        id: Uuid,
+    ) -> Result<Option<Self>, StorageError> {
         let sql = format!("{OPEN} WHERE {condition} = $1");
         Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(id).fetch_optional(conn).await?)
     }
 
-    fn is_pending(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         self.state == ApprovalState::Pending.as_str()
     }
 
-    fn change(&self, state: ApprovalState) -> ApprovalChange {
+    pub(super) fn change(&self, state: ApprovalState) -> ApprovalChange {
         ApprovalChange {
             approval_id: ApprovalId(self.id),
             call_id: CallId(self.call_id),
             state,
             person: UserId(self.person_id),
+            asks: false,
         }
     }
 
-    fn shown<'a>(&self) -> Shown<'a> {
+    pub(super) fn shown<'a>(&self) -> Shown<'a> {
         Shown::new(ApprovalId(self.id), CallId(self.call_id))
     }
 }
@@ -175,15 +189,23 @@ impl Approvals<'_> {
     }
 
     /// Starts an approved call: its row becomes `running`, with a number on its host if it isn't safe, and the audit
-    /// says so. Of any number of attempts one wins. A turn that the call belongs to must still be at work.
+    /// says so. Of any number of attempts one wins. A turn that the call belongs to must still be at work. A call that
+    /// a procedure covers is counted as one of the `maximum_runs` of its step in the same transaction.
     ///
     /// # Errors
     ///
     /// Fails if there is no such call, or the database fails.
-    pub async fn start(&self, call: CallId, timeout: Duration) -> Result<Started, StorageError> {
+    pub async fn start(
+        &self,
+        call: CallId,
+        timeout: Duration,
+        maximum_runs: Option<u32>,
+    ) -> Result<Started, StorageError> {
         let now = self.0.now();
-        let (started, change) =
-            self.0.write(move |conn| Box::pin(async move { start(conn, now, call, timeout).await })).await?;
+        let (started, change) = self
+            .0
+            .write(move |conn| Box::pin(async move { start(conn, now, call, timeout, maximum_runs).await }))
+            .await?;
         if let Some(change) = change {
             self.0.calls().tell(change);
         }
@@ -210,6 +232,14 @@ async fn decide(
     }
     let Verdict { by, decision, note, valid_for, grant } = verdict;
     let state = decision.state();
+    let signing: Option<i64> =
+        sqlx::query_scalar("SELECT needed FROM approval_signing WHERE approval_id = $1")
+            .bind(id.0)
+            .fetch_optional(&mut *conn)
+            .await?;
+    if state == ApprovalState::Approved && signing.is_some() {
+        return Err(StorageError::conflict(format!("approval {id} is given by signatures alone")));
+    }
     let valid_until = (state == ApprovalState::Approved).then(|| now + valid_for);
     leave_pending(conn, now, &open, state, Some((by, decision)), note.as_deref(), valid_until).await?;
     let name: Option<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
@@ -248,7 +278,7 @@ async fn decide(
     Ok((Decided::Done, changes))
 }
 
-async fn expire(
+pub(super) async fn expire(
     conn: &mut Conn,
     now: Timestamp,
     open: &Open,
@@ -304,7 +334,7 @@ pub(crate) async fn withdraw_of_turn(
     Ok(changes)
 }
 
-async fn leave_pending(
+pub(super) async fn leave_pending(
     conn: &mut Conn,
     now: Timestamp,
     open: &Open,
@@ -334,7 +364,7 @@ async fn leave_pending(
     }
 }
 
-async fn record(
+pub(super) async fn record(
     conn: &mut Conn,
     now: Timestamp,
     kind: &'static str,
@@ -387,6 +417,22 @@ struct Startable {
     person: i64,
     approved: i64,
     turn_runs: i64,
+    signatures_needed: Option<i64>,
+    signatures: i64,
+    sop_id: Option<String>,
+    sop_version: Option<i64>,
+    sop_step: Option<String>,
+}
+
+impl Startable {
+    fn sop(&self) -> Option<SopStep> {
+        match (&self.sop_id, self.sop_version, &self.sop_step) {
+            (Some(id), Some(version), Some(step)) => {
+                Some(SopStep { id: id.clone(), version: version.cast_unsigned(), step: step.clone() })
+            }
+            _ => None,
+        }
+    }
 }
 
 async fn start(
@@ -394,14 +440,17 @@ async fn start(
     now: Timestamp,
     call: CallId,
     timeout: Duration,
+    maximum_runs: Option<u32>,
 ) -> Result<(Started, Option<CallChange>), StorageError> {
     let row: Option<Startable> = sqlx::query_as(
         "SELECT c.status, c.class, c.device_id, c.turn_id, c.approval_id,
              COALESCE(c.on_behalf_of, c.caller_user_id) AS person,
              EXISTS (SELECT 1 FROM approvals WHERE id = c.approval_id AND call_id = c.id AND state = 'approved'
                  AND valid_until > $2) AS approved,
-             EXISTS (SELECT 1 FROM turns WHERE id = c.turn_id AND state = 'running') AS turn_runs
-         FROM chat_tool_calls c WHERE c.id = $1",
+             EXISTS (SELECT 1 FROM turns WHERE id = c.turn_id AND state = 'running') AS turn_runs,
+             s.needed AS signatures_needed, s.sop_id, s.sop_version, s.sop_step,
+             (SELECT COUNT(*) FROM approval_signatures g WHERE g.approval_id = c.approval_id) AS signatures
+         FROM chat_tool_calls c LEFT JOIN approval_signing s ON s.approval_id = c.approval_id WHERE c.id = $1",
     )
     .bind(call.0)
     .bind(micros(now))
@@ -420,17 +469,33 @@ async fn start(
     }
     let class: Class = row.class.parse().map_err(|_| StorageError::corrupt("the class of a call"))?;
     let edge = row.device_id.map(EdgeId);
+    if row.signatures_needed.is_some_and(|needed| row.signatures < needed) {
+        return Err(StorageError::conflict(format!("call {call} has too few signatures")));
+    }
+    let sop = row.sop();
+    if class == Class::Dangerous && sop.is_none() {
+        return Err(StorageError::conflict(format!("no procedure covers the dangerous call {call}")));
+    }
+    if let (Some(step), Some(edge)) = (&sop, edge) {
+        match sops::count_run(conn, step, edge, maximum_runs.unwrap_or(0)).await? {
+            Counted::Yes => {}
+            Counted::UsedUp => return Ok((Started::RunsUsedUp, None)),
+            Counted::Revoked => return Ok((Started::SopRevoked, None)),
+        }
+    }
+    let sop = sop.map(|step| step.to_string());
     let seq = match edge {
         Some(edge) if class > Class::Safe => Some(allocate_seq(conn, edge).await?),
         _ => None,
     };
     let changed = sqlx::query(
-        "UPDATE chat_tool_calls SET status = 'running', started_at = $1, deadline_at = $2, device_seq = $3
-         WHERE id = $4 AND status = 'awaiting_approval'",
+        "UPDATE chat_tool_calls SET status = 'running', started_at = $1, deadline_at = $2, device_seq = $3, sop_id = $4
+         WHERE id = $5 AND status = 'awaiting_approval'",
     )
     .bind(micros(now))
     .bind(micros(now + timeout))
     .bind(seq.map(u64::cast_signed))
+    .bind(&sop)
     .bind(call.0)
     .execute(&mut *conn)
     .await?
@@ -439,7 +504,7 @@ async fn start(
         return Err(StorageError::conflict(format!("call {call} changed at the same time")));
     }
     let mut payload = json!({
-        "state": CallState::Running, "approval_id": row.approval_id, "device_seq": seq,
+        "state": CallState::Running, "approval_id": row.approval_id, "device_seq": seq, "sop_id": sop,
     });
     if let Value::Object(fields) = &mut payload {
         fields.retain(|_, value| !value.is_null());

@@ -59,7 +59,8 @@ fn select() -> Sql {
         "SELECT {COLUMNS}, {}, \
          (SELECT {name} FROM users WHERE users.id = a.person_id) AS person_name, \
          (SELECT {name} FROM users WHERE users.id = a.decided_by) AS decided_by_name \
-         FROM approvals a JOIN chat_tool_calls c ON c.id = a.call_id",
+         FROM approvals a JOIN chat_tool_calls c ON c.id = a.call_id \
+         LEFT JOIN approval_signing s ON s.approval_id = a.id",
         prefixed_columns("c")
     ))
 }
@@ -165,6 +166,12 @@ impl Approvals<'_> {
         let (text, binds) = sql.finish();
         let query = sqlx::query_as::<_, StoredApproval>(AssertSqlSafe(text));
         let rows = bind_all!(query, binds).fetch_all(self.0.read()).await?;
-        rows.into_iter().map(StoredApproval::read).collect()
+        let mut found = rows.into_iter().map(StoredApproval::read).collect::<Result<Vec<_>, _>>()?;
+        for approval in &mut found {
+            if let Some(signing) = &mut approval.signing {
+                signing.signatures = self.signatures(approval.id).await?;
+            }
+        }
+        Ok(found)
     }
 }

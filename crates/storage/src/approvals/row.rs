@@ -1,6 +1,8 @@
 //! An approval as it is read back, with its call.
 
+use super::signing::{OpenStatement, Signing};
 use crate::calls::{CallRow, StoredCall};
+use crate::sops::SopStep;
 use crate::{StorageError, from_micros};
 use model::{ApprovalDecision, ApprovalId, ApprovalState, ClassReason, Timestamp, UserId};
 use serde::de::DeserializeOwned;
@@ -56,6 +58,8 @@ pub struct Approval {
     pub note: Option<String>,
     /// Until when the call may start.
     pub valid_until: Option<Timestamp>,
+    /// What people have to sign; `None` where a decision is enough.
+    pub signing: Option<Signing>,
 }
 
 /// An account's name for people.
@@ -67,7 +71,11 @@ pub(super) const fn name_column() -> &'static str {
 pub(super) const COLUMNS: &str = "a.id AS ask_id, a.tool_label, a.why, a.grant_note, a.reasons, a.has_hidden, \
      a.edge_labels, a.binding, a.timeout_ms, a.narrowed_to, a.state, a.asked_at, a.decide_by, a.decided_at, \
      a.decided_by, a.decision, a.note, a.valid_until, \
-     (SELECT title FROM sessions WHERE sessions.id = c.session_id) AS session_title";
+     (SELECT title FROM sessions WHERE sessions.id = c.session_id) AS session_title, \
+     s.needed AS signatures_needed, s.independent_needed, s.sop_id AS signing_sop, s.sop_version, s.sop_step, \
+     s.statement, s.instance, s.not_after, \
+     (SELECT runs FROM sop_runs r WHERE r.sop_id = s.sop_id AND r.version = s.sop_version AND r.step = s.sop_step \
+         AND r.edge_id = c.device_id) AS runs_used";
 
 #[derive(FromRow)]
 pub(super) struct StoredApproval {
@@ -94,12 +102,50 @@ pub(super) struct StoredApproval {
     decision: Option<String>,
     note: Option<String>,
     valid_until: Option<i64>,
+    signatures_needed: Option<i64>,
+    independent_needed: Option<i64>,
+    signing_sop: Option<String>,
+    sop_version: Option<i64>,
+    sop_step: Option<String>,
+    statement: Option<String>,
+    instance: Option<String>,
+    not_after: Option<i64>,
+    runs_used: Option<i64>,
 }
 
 impl StoredApproval {
+    /// What people have to sign, without the signatures.
+    fn signing(&self) -> Result<Option<Signing>, StorageError> {
+        let Some(needed) = self.signatures_needed else { return Ok(None) };
+        let small = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+        let sop = match (&self.signing_sop, self.sop_version, &self.sop_step) {
+            (Some(id), Some(version), Some(step)) => {
+                Some(SopStep { id: id.clone(), version: version.cast_unsigned(), step: step.clone() })
+            }
+            _ => None,
+        };
+        let statement = match (&self.statement, &self.instance, self.not_after) {
+            (Some(text), Some(instance), Some(not_after)) => Some(OpenStatement {
+                text: text.clone(),
+                instance: instance.clone(),
+                not_after: from_micros(not_after)?,
+            }),
+            _ => None,
+        };
+        Ok(Some(Signing {
+            needed: small(needed),
+            independent_needed: small(self.independent_needed.unwrap_or(0)),
+            sop,
+            runs_used: small(self.runs_used.unwrap_or(0)),
+            statement,
+            signatures: Vec::new(),
+        }))
+    }
+
     pub(super) fn read(self) -> Result<Approval, StorageError> {
         let wrong = || StorageError::corrupt(format!("approval {}", self.ask_id));
         Ok(Approval {
+            signing: self.signing()?,
             id: ApprovalId(self.ask_id),
             reasons: json(&self.reasons).ok_or_else(wrong)?,
             edge_labels: optional_json(self.edge_labels.as_deref()).ok_or_else(wrong)?,

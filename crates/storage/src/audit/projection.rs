@@ -48,6 +48,7 @@ const KEPT: &[(&str, &str)] = &[
     // A call that waited for a person gets its number when it starts.
     ("device_seq", "device_seq"),
     ("approval_id", "approval_id"),
+    ("sop_id", "sop_id"),
 ];
 
 /// One row as JSON, so that its columns compare with the fields of the chain.
@@ -82,6 +83,7 @@ struct Row {
     token_name: Option<String>,
     device_seq: Option<i64>,
     approval_id: Option<Uuid>,
+    sop_id: Option<String>,
     cancel_requested_at: Option<i64>,
 }
 
@@ -109,6 +111,7 @@ impl Row {
             "token_name" => text(&self.token_name),
             "device_seq" => number(self.device_seq),
             "approval_id" => id(&self.approval_id),
+            "sop_id" => text(&self.sop_id),
             "status" => self.status.as_str().into(),
             "error" => text(&self.error),
             "error_kind" => text(&self.error_kind),

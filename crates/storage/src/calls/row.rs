@@ -79,6 +79,8 @@ pub struct CallRow {
     pub cancel_requested_at: Option<Timestamp>,
     /// The approval that it waits or waited for, or the grant that let it run.
     pub approval: Option<Uuid>,
+    /// The step of a procedure by which it ran, for example `reboot-web@3/reboot`.
+    pub sop: Option<String>,
 }
 
 impl CallRow {
@@ -93,7 +95,7 @@ pub(super) const COLUMNS: &str = "id, session_id, turn_id, parent_call_id, tool_
      args_digest, definition_hash, result_bytes, result_digest, result_artifact_id, status, error, error_kind, \
      device_id, device_name, created_at, started_at, deadline_at, finished_at, duration_ms, caller_user_id, \
      caller_role, on_behalf_of, origin, policy_decision, sandbox, token_id, token_name, device_seq, \
-     cancel_requested_at, approval_id";
+     cancel_requested_at, approval_id, sop_id";
 
 /// The columns of [`StoredCall`] of the table that goes by this name in a query.
 pub(crate) fn prefixed_columns(table: &str) -> String {
@@ -136,6 +138,7 @@ pub(crate) struct StoredCall {
     device_seq: Option<i64>,
     cancel_requested_at: Option<i64>,
     approval_id: Option<Uuid>,
+    sop_id: Option<String>,
 }
 
 impl StoredCall {
@@ -176,6 +179,7 @@ impl StoredCall {
             seq: self.device_seq.map(i64::cast_unsigned),
             cancel_requested_at: self.cancel_requested_at.map(from_micros).transpose()?,
             approval: self.approval_id,
+            sop: self.sop_id,
         })
     }
 }

@@ -31,13 +31,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("storage", &["model"]),
-    ("gate", &["storage", "shellclass", "skill", "model"]),
+    ("gate", &["storage", "shellclass", "signing", "skill", "model"]),
     ("fleet", &["gate", "storage", "tunnel", "proto", "skill", "model"]),
     ("llm", &["skills", "skill", "model"]),
     ("tools", &["gate", "storage", "skill", "model"]),
     ("executor", &["tools", "fleet", "skills", "packs", "gate", "storage", "skill", "model"]),
     ("agent", &["llm", "executor", "gate", "storage", "skill", "model"]),
-    ("api", &["agent", "llm", "executor", "tools", "fleet", "gate", "storage", "skill", "model"]),
+    ("api", &["agent", "llm", "executor", "tools", "fleet", "gate", "storage", "signing", "skill", "model"]),
     (
         "manager",
         &[

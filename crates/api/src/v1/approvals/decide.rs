@@ -85,7 +85,7 @@ impl GrantRequest {
 }
 
 /// Decides on an approval. Of any number of attempts one wins; the others are a conflict that holds the approval as it
-/// then stands. Tokens never decide.
+/// then stands. Tokens never decide. What needs signatures can only be denied here (422 otherwise).
 #[utoipa::path(post, path = "/api/v1/approvals/{id}/decision", operation_id = "decide_approval", tag = "approvals",
     params(("id" = Uuid, Path)), request_body = DecisionRequest, responses((status = OK, body = ApprovalView)),
     security(("cookie" = ["viewer"])))]
@@ -110,10 +110,11 @@ pub(super) async fn handler(
         Ruled::NotFound => Err(ApiError::not_found("approval")),
         Ruled::Forbidden(reason) => Err(ApiError::forbidden(reason)),
         Ruled::Invalid(reason) => Err(ApiError::invalid("", reason)),
+        Ruled::NeedsSignatures(reason) => Err(ApiError::needs_signatures(reason)),
     }
 }
 
-fn how_it_stands(approval: &Approval) -> String {
+pub(super) fn how_it_stands(approval: &Approval) -> String {
     let by = approval.decided_by_name.as_deref().unwrap_or("somebody");
     match approval.state {
         ApprovalState::Pending => "its call has ended".to_owned(),

@@ -5,6 +5,9 @@ mod decide;
 mod get;
 mod list;
 mod reveal;
+mod sign;
+mod signing;
+mod statement;
 mod view;
 
 pub(crate) use view::{ApprovalView, Waiting};
@@ -20,4 +23,6 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(get::handler))
         .routes(routes!(decide::handler))
         .routes(routes!(reveal::handler))
+        .routes(routes!(statement::handler))
+        .routes(routes!(sign::handler))
 }

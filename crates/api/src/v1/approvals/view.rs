@@ -1,5 +1,6 @@
 //! An approval as the API shows it.
 
+use super::signing::SigningView;
 use crate::state::AppState;
 use crate::v1::freeze::PersonView;
 use crate::v1::policy::ClassReasonView;
@@ -132,7 +133,7 @@ pub struct ApprovalView {
     /// Where the call stands now.
     #[schema(value_type = CallStateWord)]
     pub call_state: CallState,
-    /// Whether the caller may decide now.
+    /// Whether the caller may decide now. Where signatures are needed, that is to deny.
     pub may_decide: bool,
     /// Why the caller may not; null once it is decided.
     pub may_not_because: Option<String>,
@@ -140,6 +141,8 @@ pub struct ApprovalView {
     pub may_always: bool,
     /// Whether a standing grant of this tool takes exact arguments only.
     pub args_scope_fixed: bool,
+    /// What has to be signed; null where a decision is enough.
+    pub signing: Option<SigningView>,
 }
 
 impl ApprovalView {
@@ -150,6 +153,8 @@ impl ApprovalView {
             _ => Ok(()),
         };
         let may_always = may_be_standing(&approval);
+        let shown = app.executor.gate().shown_signing(who, &approval);
+        let signing = approval.signing.clone().zip(shown);
         let call = approval.call;
         Self {
             id: approval.id,
@@ -193,6 +198,7 @@ impl ApprovalView {
             may_decide: approval.state == ApprovalState::Pending && right.is_ok(),
             may_not_because: right.err(),
             may_always,
+            signing: signing.map(|(signing, shown)| SigningView::new(signing, shown)),
             args_scope_fixed: takes_exact_grants_only(&call.tool),
             tool: call.tool,
         }

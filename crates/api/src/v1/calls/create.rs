@@ -8,7 +8,7 @@ use crate::extract::Json;
 use crate::state::AppState;
 use crate::words::ScopeWord;
 use axum::extract::State;
-use gate::{CallRequest, Narrowing, Taint};
+use gate::{CallRequest, NamedStep, Narrowing, Taint};
 use http::{HeaderMap, StatusCode};
 use model::{CallId, EdgeId, Origin, Scope};
 use serde::Deserialize;
@@ -41,11 +41,29 @@ pub struct CreateCallRequest {
     #[serde(default = "no_arguments")]
     #[schema(value_type = Object)]
     args: Value,
+    /// The step of a procedure that covers it, where it is dangerous.
+    sop: Option<SopChoice>,
     /// When to give up, 1–600 s. Waiting for a person doesn't count.
     timeout_seconds: Option<u64>,
     /// Whether to wait for the end of a call that waits for a person. If not, the answer is the waiting call.
     #[serde(default = "yes")]
     wait: bool,
+}
+
+/// A step of a procedure. Its newest version counts that isn't revoked.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SopChoice {
+    /// The procedure's id.
+    id: String,
+    /// The step's name.
+    step: String,
+}
+
+impl From<SopChoice> for NamedStep {
+    fn from(choice: SopChoice) -> Self {
+        Self { id: choice.id, step: choice.step }
+    }
 }
 
 const fn yes() -> bool {
@@ -91,6 +109,7 @@ pub(super) async fn handler(
         timeout,
         taint: Taint::default(),
         narrowing: Narrowing::All,
+        sop: request.sop.map(NamedStep::from),
     };
     // If the client goes away this future is dropped: the executor then stops a safe call and ends its row.
     let mut asked = app.storage.approval_changes();

@@ -8,7 +8,7 @@ mod list;
 mod result;
 pub(crate) mod view;
 
-pub(crate) use create::scope_of;
+pub(crate) use create::{SopChoice, scope_of};
 pub(crate) use filter::CallQuery;
 
 use crate::state::AppState;

@@ -120,6 +120,9 @@ pub struct CallView {
     /// The approval that it waits or waited for, or the grant that let it run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<Uuid>,
+    /// The step of a procedure by which it ran, for example `reboot-web@3/reboot`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sop: Option<String>,
     /// What policy and class said.
     #[schema(value_type = PolicyDecisionWord)]
     pub policy_decision: PolicyDecision,
@@ -165,6 +168,7 @@ impl CallView {
             turn_id: row.turn,
             parent_call_id: row.parent,
             approval_id: row.approval,
+            sop: row.sop,
             policy_decision: row.policy,
             sandbox: row.sandbox,
             definition_hash: row.definition_hash,

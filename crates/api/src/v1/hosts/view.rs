@@ -3,6 +3,7 @@
 use crate::words::ClassWord;
 use chrono::{DateTime, Utc};
 use fleet::HostView as FleetHost;
+use gate::{ApprovalProof, SigningFacts};
 use model::{Class, EdgeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +37,62 @@ pub struct HostLoadView {
     pub memory_percent: f64,
     /// Share in use of the fullest file system.
     pub disk_percent: f64,
+}
+
+/// What a host's owner asks for where a call changes something, in the host's own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ApprovalProof)]
+pub enum ApprovalProofWord {
+    /// The manager's word.
+    Manager,
+    /// Signatures, for every call.
+    Signed,
+    /// Signatures for every `write_file` and for commands of which nobody can say what they run; else the manager's word.
+    Mixed,
+}
+
+/// The signatures that a host asks for, as its edge has told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct HostSigning {
+    /// For mutating calls.
+    pub approval_proof: ApprovalProofWord,
+    /// Whether dangerous calls can run there at all.
+    pub dangerous: bool,
+    /// Fingerprints of the keys whose procedures count there.
+    pub sop_keys: Vec<String>,
+    /// Fingerprint of the root key of approvers that is pinned there.
+    pub approver_root: Option<String>,
+    /// The highest version of the list of approvers that was ever seen there; 0 before the first.
+    pub list_version: u64,
+    /// The console whose passkeys count there: its origin. Null: only key files do.
+    pub origin: Option<String>,
+    /// The same: its rpId.
+    pub rp_id: Option<String>,
+    /// How many of the signatures must come from a key file.
+    pub min_independent_signatures: u32,
+    /// The labels of the host's own file, which procedures are held against.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl From<SigningFacts> for HostSigning {
+    fn from(facts: SigningFacts) -> Self {
+        Self {
+            approval_proof: match facts.approval_proof {
+                ApprovalProof::Manager => ApprovalProofWord::Manager,
+                ApprovalProof::Signed => ApprovalProofWord::Signed,
+                ApprovalProof::Mixed => ApprovalProofWord::Mixed,
+            },
+            dangerous: facts.dangerous,
+            sop_keys: facts.sop_keys,
+            approver_root: facts.approver_root,
+            list_version: facts.list_version,
+            origin: facts.origin,
+            rp_id: facts.rp_id,
+            min_independent_signatures: facts.min_independent_signatures,
+            labels: facts.labels,
+        }
+    }
 }
 
 /// A host.
@@ -75,6 +132,8 @@ pub struct HostView {
     pub read_only: bool,
     /// Whether its edge refuses changes, as far as it has told: because it is read-only, or all changes are frozen.
     pub frozen: bool,
+    /// The signatures that its owner asks for; null where its edge knows nothing of them or has never connected.
+    pub signing: Option<HostSigning>,
     /// Since when it is connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connected_at: Option<DateTime<Utc>>,
@@ -159,6 +218,7 @@ impl From<&FleetHost> for HostView {
             }),
             read_only: host.read_only,
             frozen: host.frozen,
+            signing: host.signing.clone().map(HostSigning::from),
             connected_at: host.connected_at,
             last_seen_at: host.last_seen_at,
             created_at: host.created_at,

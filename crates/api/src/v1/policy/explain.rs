@@ -6,10 +6,10 @@ use crate::auth::rule::Read;
 use crate::error::ApiError;
 use crate::extract::Json;
 use crate::state::AppState;
-use crate::v1::calls::scope_of;
+use crate::v1::calls::{SopChoice, scope_of};
 use crate::words::ScopeWord;
 use axum::extract::State;
-use gate::{CallRequest, Narrowing, Principal, Taint};
+use gate::{CallRequest, NamedStep, Narrowing, Principal, Taint};
 use model::{CallId, EdgeId, Origin, Scope};
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,6 +31,8 @@ pub struct ExplainRequest {
     #[serde(default)]
     #[schema(value_type = Object)]
     args: Value,
+    /// The step of a procedure that would be named.
+    sop: Option<SopChoice>,
     /// Whether to explain the call as a model's, in a chat of the caller that has taken in text from outside.
     #[serde(default)]
     untrusted: bool,
@@ -66,6 +68,7 @@ pub(super) async fn handler(
         timeout: None,
         taint: Taint { untrusted: request.untrusted, named_places: Vec::new() },
         narrowing: Narrowing::All,
+        sop: request.sop.map(NamedStep::from),
     };
     let explanation = app.executor.gate().explain(call).await?;
     Ok(axum::Json(explanation.into()))
