@@ -26,8 +26,14 @@ function findChromium() {
   throw new Error("No Chromium on the PATH. On Debian: apt-get install chromium");
 }
 
+/** Passkeys need a name for the console that is known before its port is: `http://localhost` leads to the manager. */
+function localhostIsTheManager() {
+  if (!process.env.STEADYHAND_SIGNING) return [];
+  return [`--host-resolver-rules=MAP localhost ${new URL(process.env.STEADYHAND_URL).host}`];
+}
+
 export async function launch() {
-  return chromium.launch({ executablePath: findChromium(), args: FLAGS });
+  return chromium.launch({ executablePath: findChromium(), args: [...FLAGS, ...localhostIsTheManager()] });
 }
 
 /** Failed requests that belong to a test: the 401 before signing in, and a second check of the chain at once. */

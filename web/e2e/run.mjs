@@ -13,6 +13,7 @@ import { ask, finished, textOf } from "./chat.mjs";
 import { enrolHost } from "./enrol.mjs";
 import { lookAtAll, SCREENSHOTS, settle } from "./looks.mjs";
 import { packs } from "./packs.mjs";
+import { signing } from "./signing.mjs";
 import { keysUnderLoad } from "./typing.mjs";
 
 mkdirSync(SCREENSHOTS, { recursive: true });
@@ -230,7 +231,7 @@ async function tour() {
       await page.getByRole("tab", { name: tab }).click();
       await settle(page);
     }
-    await page.getByText("Kernel").waitFor();
+    await page.getByText("Kernel", { exact: true }).waitFor();
   });
 
   await step("a host is added with one command and turns green by itself", async () => {
@@ -238,6 +239,8 @@ async function tour() {
   });
 
   await approvals({ step, page, context, browser, account, complaints, host: hostName });
+
+  await signing({ step, page, context, browser, account, complaints });
 
   await step("⌘K finds pages, hosts, chats and skills", async () => {
     await page.keyboard.press("Control+k");

@@ -4,7 +4,7 @@ import type { GivenSignature, Signing } from "../src/api/signing";
 import type { Call, Json } from "../src/api/types";
 import { approvals, askFor, settle } from "./approvals";
 import { ago, calls, makeCall } from "./data";
-import { namedProcedure, signingOf } from "./signing";
+import { namedProcedure, reopenedCalls, signingOf } from "./signing";
 
 const kim = { id: 2, name: "kim" };
 const ada = { id: 1, name: "admin" };
@@ -26,6 +26,8 @@ interface Seed {
   needed?: number;
   signing?: Partial<Signing>;
   more?: Partial<Approval>;
+  /** Whose signatures are void since the host's agent restarted. */
+  voided?: string[];
   /** How it ended; it waits if unset. */
   end?: Partial<Approval>;
 }
@@ -49,7 +51,7 @@ const seeds: Seed[] = [
     },
     signing: { may_sign: false, may_not_because: "it is your own call, so two other approvers sign it" },
   },
-  { signing: { reopened_because: "the agent of the host restarted, so the signatures given before are void" } },
+  { voided: ["ben"] },
   {
     tool: "write_file",
     edge: 2,
@@ -88,9 +90,10 @@ const seeds: Seed[] = [
 ];
 
 export function seedSigning(): void {
-  for (const { tool = "reboot_host", edge = 1, args = reboot, needed = 2, signing, more, end } of seeds) {
+  for (const { tool = "reboot_host", edge = 1, args = reboot, needed = 2, signing, more, voided, end } of seeds) {
     const call: Call = makeCall({ tool, edge_id: edge, args, state: "running", origin: "api" });
     calls.unshift(call);
+    if (voided) reopenedCalls.set(call.id, voided);
     const sop = needed === 2 ? (namedProcedure("reboot-web", "reboot") ?? null) : null;
     const approval = askFor(
       call,

@@ -178,15 +178,17 @@ export const approvers: Approvers = {
 export function covering(body: { tool: string; edge_id?: number; args?: Json }): CoveringStep[] {
   const host = hosts.find((each) => each.id === body.edge_id);
   const args = (body.args ?? {}) as Record<string, Json>;
-  const { reason } = args;
   return procedures
     .filter((each) => each.state === "active")
     .flatMap(({ id, version, title, steps }) =>
       steps
         .filter((step) => step.skill === body.tool)
         .filter((step) => step.any_host || Object.entries(step.labels).every(([key, as]) => host?.labels[key] === as))
-        .filter((step) => step.any_host || /^kernel update /.test(String(reason ?? "")))
-        .filter((step) => step.skill !== "bash" || /prune/.test(String(args.command)))
+        .filter((step) =>
+          step.skill === "bash"
+            ? /prune/.test(String(args.command))
+            : (step.any_host ? /hardware/ : /^kernel update /).test(String(args.reason)),
+        )
         .map((step) => ({ id, version, step: step.name, title })),
     );
 }
@@ -219,10 +221,12 @@ export function signingOf(needed: number, sop: NamedProcedure | null, more: Part
     my_keys: myKeys(),
     may_sign: true,
     may_not_because: null,
-    reopened_because: null,
     ...more,
   };
 }
+
+/** Whose signatures of a call are void, because the host's agent restarted. */
+export const reopenedCalls = new Map<string, string[]>();
 
 /** Keys that were enrolled since sign as well. */
 export function refreshKeys(): void {

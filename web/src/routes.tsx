@@ -20,7 +20,14 @@ import {
 import { Gatekeeper } from "./frame/Gatekeeper";
 import { NotFound, PageFailed } from "./frame/PageFailed";
 import { readAuditSearch } from "./pages/audit/search";
-import { readApprovalsSearch, readHostsSearch, readHostTab, readPolicySearch, readSkillsSearch } from "./pages/search";
+import {
+  readApprovalsSearch,
+  readHostsSearch,
+  readHostTab,
+  readPolicySearch,
+  readSecuritySearch,
+  readSkillsSearch,
+} from "./pages/search";
 
 interface RouterContext {
   client: QueryClient;
@@ -136,6 +143,17 @@ const settingsEnrolment = createRoute({
   loader: ({ context }) => prefetch(context.client, enrollmentTokensQuery),
   component: lazyRouteComponent(() => import("./pages/settings/EnrolmentPage"), "EnrolmentPage"),
 });
+const settingsSecurity = createRoute({
+  getParentRoute: () => settings,
+  path: "/security",
+  validateSearch: readSecuritySearch,
+  component: lazyRouteComponent(() => import("./pages/settings/security/SecurityPage"), "SecurityPage"),
+});
+const settingsKeys = createRoute({
+  getParentRoute: () => settings,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./pages/settings/keys/KeysPage"), "KeysPage"),
+});
 const settingsAbout = createRoute({
   getParentRoute: () => settings,
   path: "/about",
@@ -159,6 +177,8 @@ const tree = root.addChildren([
     settingsAccess,
     settingsPolicy,
     settingsEnrolment,
+    settingsSecurity,
+    settingsKeys,
     settingsAbout,
   ]),
 ]);

@@ -7,7 +7,7 @@ import { approvals, askFor, decided, reasonsOf, settle } from "../approvals";
 import { ago, calls, capabilities, makeCall } from "../data";
 import { type Body, found, page, type Route } from "../http";
 import { packs } from "../packs";
-import { covering, namedProcedure, signingOf } from "../signing";
+import { covering, namedProcedure, reopenedCalls, signingOf } from "../signing";
 import { announce } from "../turns";
 
 function filtered(query: URLSearchParams): Call[] {
@@ -187,6 +187,14 @@ export const callRoutes: Route[] = [
         audit: [
           row(120, "call.received", { tool: call.tool }),
           row(121, "call.admitted", { decision: "allow" }),
+          ...(reopenedCalls.has(call.id)
+            ? [
+                row(122, "approval.reopened", {
+                  why: "The host's edge has restarted, which voids its nonce and with it every signature.",
+                  void_signatures_of: reopenedCalls.get(call.id),
+                }),
+              ]
+            : []),
           ...approvals
             .filter((each) => each.call_id === call.id && each.state !== "pending")
             .map((each) => row(122, "approval.decided", { decision: each.decision, note: each.note })),

@@ -1,6 +1,6 @@
 /** Procedures, the list of approvers, keys and signatures. */
 import type { KeyOffer } from "../../src/api/signing";
-import { approvals } from "../approvals";
+import { approvals, tell } from "../approvals";
 import { newId } from "../data";
 import { Answer, Failure, found, page, type Route, remove } from "../http";
 import {
@@ -9,6 +9,7 @@ import {
   keyOffers,
   procedures,
   refreshKeys,
+  reopenedCalls,
   sign,
   signingOf,
   statementOf,
@@ -149,9 +150,12 @@ export const signingRoutes: Route[] = [
     /^\/mock\/restart\/([^/]+)$/,
     ({ params }) => {
       const approval = approvalOf(params[0]);
-      approval.signing = signingOf(approval.signing?.needed ?? 2, approval.signing?.sop ?? null, {
-        reopened_because: "the agent of the host restarted, so the signatures given before are void",
-      });
+      reopenedCalls.set(
+        approval.call_id,
+        (approval.signing?.signatures ?? []).map((each) => each.person),
+      );
+      approval.signing = signingOf(approval.signing?.needed ?? 2, approval.signing?.sop ?? null);
+      tell(approval);
       return approval;
     },
   ],

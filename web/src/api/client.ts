@@ -91,7 +91,7 @@ export async function body<T>(answering: Promise<Answer<T>>): Promise<T> {
 /**
  * The same where the document says "anything" for JSON that the console knows more of (arguments, schemas, payloads).
  */
-function knownAs<T>(answering: Promise<Answer<unknown>>): Promise<T> {
+export function knownAs<T>(answering: Promise<Answer<unknown>>): Promise<T> {
   return body(answering) as Promise<T>;
 }
 

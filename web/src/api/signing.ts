@@ -1,183 +1,62 @@
 /** Procedures, the list of approvers, keys and signatures: the words of the API, and its calls. */
 import type { Approval } from "./approvals";
-import { body, client } from "./client";
+import { body, client, knownAs } from "./client";
+import type { components } from "./generated";
 import type { Json, RunCall } from "./types";
 
-export type SignatureKind = "ed25519" | "webauthn";
+type Schemas = components["schemas"];
 
+export type SignatureKind = Schemas["SignatureKind"];
 /** The step of a procedure that a call names. */
-export interface StepName {
-  id: string;
-  step: string;
-}
-
-export interface GivenSignature {
-  person: string;
-  key: string;
-  kind: SignatureKind;
-  at: string;
-}
-
-export interface MyKey {
-  key: string;
-  kind: SignatureKind;
-  credential_id?: string | null;
-  label: string;
-}
-
-export interface NamedProcedure extends StepName {
-  version: number;
-  title: string;
-  valid_until: string;
-  signer: string;
-  runs_used: number;
-  maximum_runs: number;
-}
-
+export type StepName = Schemas["SopChoice"];
+export type GivenSignature = Schemas["SigningSignature"];
+export type MyKey = Schemas["SigningKey"];
+export type NamedProcedure = Schemas["SigningSop"];
 /** How the signatures of one approval stand. */
-export interface Signing {
-  needed: number;
-  independent_needed: number;
-  sop?: NamedProcedure | null;
-  statement_open: boolean;
-  not_after?: string | null;
-  signatures: GivenSignature[];
-  host_name_required: boolean;
-  my_keys: MyKey[];
-  may_sign: boolean;
-  may_not_because?: string | null;
-  reopened_because?: string | null;
-}
-
-export interface Statement {
-  statement: string;
-  digest: string;
-  args: Json;
-  not_after: string;
-  signatures_needed: number;
-}
-
-export interface Signature {
-  person: string;
-  key: string;
-  signature: string;
-  client_data?: string;
-  authenticator_data?: string;
-}
-
-export interface ProcedureStep {
-  name: string;
-  skill: string;
-  parameters: Json;
-  any_host: boolean;
-  labels: Record<string, string>;
-  maximum_runs: number;
-}
-
-export type ProcedureState = "active" | "not_yet" | "expired" | "revoked" | "superseded";
-
-export interface Procedure {
-  id: string;
-  version: number;
-  title: string;
-  description: string;
-  valid_from: string;
-  valid_until: string;
-  steps: ProcedureStep[];
-  signer: string;
-  imported_at: string;
-  imported_by: { id: number; name: string };
-  state: ProcedureState;
-  revoked_at?: string | null;
-  revoked_by?: { id: number; name: string } | null;
-  document: string;
-}
-
-export interface ProcedurePreview extends Procedure {
-  diff?: string | null;
-  warnings: string[];
-}
-
-export interface SignedDocument {
-  document: string;
-  signature: string;
-}
-
-export interface Approvers {
-  configured: boolean;
-  root_fingerprint?: string | null;
-  list?: {
-    version: number;
-    expires: string;
-    people: { person: string; keys: { id: string; kind: SignatureKind; label: string }[] }[];
-    imported_at: string;
-    imported_by: { id: number; name: string };
-  } | null;
-  origin?: string | null;
-  rp_id?: string | null;
-}
-
-export interface KeyOffer {
-  id: string;
-  person: string;
-  kind: SignatureKind;
-  public: string;
-  key_id: string;
-  credential_id?: string | null;
-  label: string;
-  offered_at: string;
-  toml: string;
-  listed?: boolean;
-}
-
-export interface KeyInput {
-  kind: SignatureKind;
-  public: string;
-  credential_id?: string;
-  label: string;
-}
-
-export interface CoveringStep extends StepName {
-  version: number;
-  title: string;
-}
-
+export type Signing = Schemas["ApprovalSigning"];
+export type Statement = Omit<Schemas["StatementView"], "args"> & { args: Json };
+export type Signature = Schemas["Signature"];
+export type ProcedureStep = Omit<Schemas["SopStep"], "parameters"> & { parameters: Json };
+export type ProcedureState = Schemas["SopState"];
+export type Procedure = Omit<Schemas["Sop"], "steps"> & { steps: ProcedureStep[] };
+export type ProcedurePreview = Procedure & Pick<Schemas["ImportedSop"], "diff" | "warnings">;
+export type SignedDocument = Schemas["ImportApproversRequest"];
+export type Approvers = Schemas["ApproversView"];
+export type KeyOffer = Schemas["ApproverKeyOffer"];
+export type KeyInput = Schemas["OfferKeyRequest"];
+export type CoveringStep = Schemas["CoveringStep"];
 /** What a host says of signatures: only its own configuration decides. */
-export interface HostSigning {
-  approval_proof: string;
-  dangerous: boolean;
-  sop_keys: string[];
-  approver_root?: string | null;
-  list_version: number;
-  origin?: string | null;
-  rp_id?: string | null;
-  min_independent_signatures: number;
-  labels: Record<string, string>;
-}
+export type HostSigning = Schemas["HostSigning"];
 
-// biome-ignore lint/suspicious/noExplicitAny: until the API's document has these routes
-const untyped = client as any;
-const get = <T>(path: string, signal?: AbortSignal): Promise<T> => body(untyped.GET(`/api/v1${path}`, { signal }));
-const post = <T>(path: string, sent: object): Promise<T> => body(untyped.POST(`/api/v1${path}`, { body: sent }));
-const remove = (path: string): Promise<void> => body(untyped.DELETE(`/api/v1${path}`, {}));
+const procedure = (sop: SignedDocument, dry_run: boolean) =>
+  knownAs<ProcedurePreview>(client.POST("/api/v1/sops", { body: { ...sop, dry_run } }));
 
 export const signingApi = {
-  openStatement: (approval: string) => post<Statement>(`/approvals/${approval}/statement`, {}),
-  sign: (approval: string, sent: { statement: string; signature: Signature; host_name?: string }) =>
-    post<Approval>(`/approvals/${approval}/signatures`, sent),
+  openStatement: (id: string) =>
+    knownAs<Statement>(client.POST("/api/v1/approvals/{id}/statement", { params: { path: { id } } })),
+  sign: (id: string, sent: Schemas["SignatureRequest"]) =>
+    knownAs<Approval>(client.POST("/api/v1/approvals/{id}/signatures", { params: { path: { id } }, body: sent })),
 
-  procedures: async (signal?: AbortSignal) => (await get<{ items: Procedure[] }>("/sops", signal)).items,
-  previewProcedure: (sop: SignedDocument) => post<ProcedurePreview>("/sops", { ...sop, dry_run: true }),
-  importProcedure: (sop: SignedDocument) => post<ProcedurePreview>("/sops", sop),
-  revokeProcedure: (id: string, version: number) => remove(`/sops/${id}/${version}`),
+  procedures: async (signal?: AbortSignal) =>
+    (await knownAs<{ items: Procedure[] }>(client.GET("/api/v1/sops", { signal }))).items,
+  previewProcedure: (sop: SignedDocument) => procedure(sop, true),
+  importProcedure: (sop: SignedDocument) => procedure(sop, false),
+  revokeProcedure: (id: string, version: number) =>
+    body(client.DELETE("/api/v1/sops/{id}/{version}", { params: { path: { id, version } } })),
   covering: async ({ tool, edge_id, args }: RunCall) =>
-    (await post<{ items: CoveringStep[] }>("/sops/covering", { tool, edge_id, args })).items,
+    (
+      await body(
+        client.POST("/api/v1/sops/covering", {
+          body: { tool, edge_id: edge_id ?? 0, args: args as Record<string, never> },
+        }),
+      )
+    ).items,
 
-  approvers: (signal?: AbortSignal) => get<Approvers>("/approvers", signal),
-  importApprovers: (list: SignedDocument) => post<Approvers>("/approvers", list),
-  keyOffers: async (signal?: AbortSignal) => (await get<{ items: KeyOffer[] }>("/approvers/offers", signal)).items,
+  approvers: (signal?: AbortSignal) => body(client.GET("/api/v1/approvers", { signal })),
+  importApprovers: (list: SignedDocument) => body(client.POST("/api/v1/approvers", { body: list })),
+  keyOffers: async (signal?: AbortSignal) => (await body(client.GET("/api/v1/approvers/offers", { signal }))).items,
 
-  myKeys: async (signal?: AbortSignal) => (await get<{ items: KeyOffer[] }>("/account/approver-keys", signal)).items,
-  offerKey: (key: KeyInput) => post<KeyOffer>("/account/approver-keys", key),
-  withdrawKey: (id: string) => remove(`/account/approver-keys/${id}`),
+  myKeys: async (signal?: AbortSignal) => (await body(client.GET("/api/v1/account/approver-keys", { signal }))).items,
+  offerKey: (key: KeyInput) => body(client.POST("/api/v1/account/approver-keys", { body: key })),
+  withdrawKey: (id: string) => body(client.DELETE("/api/v1/account/approver-keys/{id}", { params: { path: { id } } })),
 };

@@ -1,6 +1,5 @@
 /** The words of the API: the generated types by their names, with JSON where the document says "anything". */
 import type { components, operations } from "./generated";
-import type { HostSigning, StepName } from "./signing";
 
 type Schemas = components["schemas"];
 
@@ -47,8 +46,8 @@ export type TokenScope = Schemas["TokenScope"];
 export type Me = Schemas["Me"];
 export type Problem = Partial<Schemas["Problem"]> & Pick<Schemas["Problem"], "title" | "status">;
 export type User = Schemas["User"];
-export type Host = Schemas["Host"] & { signing?: HostSigning | null };
-export type HostDetail = Schemas["HostDetail"] & { signing?: HostSigning | null };
+export type Host = Schemas["Host"];
+export type HostDetail = Schemas["HostDetail"];
 export type EnrollmentToken = Schemas["EnrollmentToken"];
 export type NewEnrollmentToken = Schemas["CreatedEnrollment"];
 export type CapabilityHost = Schemas["CapabilityHost"];
@@ -65,7 +64,6 @@ export type RunCall = Omit<Schemas["CreateCallRequest"], "args" | "edge_id" | "s
   args: JsonObject;
   edge_id?: number;
   scope?: Scope;
-  sop?: StepName;
 };
 export type CallFilter = Omit<
   NonNullable<operations["list_calls"]["parameters"]["query"]>,

@@ -1,7 +1,18 @@
 /** The frame around every page: rail, top bar, palette, keys; a bottom bar on phones. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { ChevronsLeft, ChevronsRight, Keyboard, LogOut, Monitor, Moon, Search, Sun, UserRound } from "lucide-react";
+import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import {
+  ChevronsLeft,
+  ChevronsRight,
+  Fingerprint,
+  Keyboard,
+  LogOut,
+  Monitor,
+  Moon,
+  Search,
+  Sun,
+  UserRound,
+} from "lucide-react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { api } from "../api/client";
 import { approvalCountQuery } from "../api/queries";
@@ -271,6 +282,7 @@ function UserMenu() {
   const me = useMe();
   const theme = useTheme();
   const client = useQueryClient();
+  const navigate = useNavigate();
   const { openKeys } = useFrame();
   const signOut = async () => {
     await api.signOut().catch(() => undefined);
@@ -318,6 +330,9 @@ function UserMenu() {
         </MenuItem>
       </div>
       <div role="none" className="border-t border-line pt-1">
+        <MenuItem icon={<Fingerprint aria-hidden size={14} />} onSelect={() => void navigate({ to: "/settings/keys" })}>
+          Approval keys
+        </MenuItem>
         <MenuItem icon={<Keyboard aria-hidden size={14} />} onSelect={openKeys}>
           Keys
         </MenuItem>

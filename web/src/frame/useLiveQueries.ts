@@ -43,6 +43,9 @@ function keysOf(signal: Signal): QueryKey[] {
         ["approval"],
         ["grants"],
         ["freeze"],
+        ["sops"],
+        ["approvers"],
+        ["approver-keys"],
       ];
   }
 }

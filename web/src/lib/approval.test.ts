@@ -12,6 +12,7 @@ import {
   piecesOf,
   placeOfGrant,
   whyNot,
+  whyNotSign,
 } from "./approval";
 
 function approval(change: Partial<Approval> = {}): Approval {
@@ -238,6 +239,18 @@ describe("a decision by signatures", () => {
   it("says how far it came when the time was over", () => {
     const late = { ...signing, signatures: signing.signatures.slice(0, 1) };
     expect(decisionLine(approval({ state: "expired", signing: late }))).toBe("Only 1 of 2 signatures in time");
+  });
+
+  it("can be signed while it waits, by who may", () => {
+    const now = Date.parse("2026-05-01T10:01:00Z");
+    const mine = { ...signing, may_sign: true };
+    expect(whyNotSign(approval({ signing: mine }), now)).toBeNull();
+    expect(whyNotSign(approval({ signing: mine }), now + 120_000)).toMatch(/over/);
+    expect(whyNotSign(approval({ signing: { ...signing, may_not_because: "your own call" } }), now)).toBe(
+      "your own call",
+    );
+    expect(whyNotSign(approval({ signing }), now)).toBe("You may not sign this");
+    expect(whyNotSign(approval({ signing: mine, state: "withdrawn" }), now)).toBe("Withdrawn");
   });
 
   it("is denied by one person, as any other", () => {

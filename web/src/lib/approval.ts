@@ -144,6 +144,17 @@ export function whyNot(
   return Date.parse(approval.decide_by) + 2_000 < now ? "The time to decide is over" : null;
 }
 
+/** Why nobody who looks at the card can sign; `null` when they can. */
+export function whyNotSign(
+  approval: Pick<Approval, "state" | "decision" | "signing" | "decide_by">,
+  now: number,
+): string | null {
+  const { signing } = approval;
+  if (approval.state !== "pending" || !signing) return decisionWord(approval);
+  if (!signing.may_sign) return signing.may_not_because || "You may not sign this";
+  return Date.parse(approval.decide_by) + 2_000 < now ? "The time to decide is over" : null;
+}
+
 export const EXPIRIES: readonly { hours: number; word: string }[] = [
   { hours: 1, word: "1 hour" },
   { hours: 8, word: "8 hours" },

@@ -23,12 +23,7 @@ export function toBase64url(bytes: ArrayBuffer | Uint8Array): string {
 /** Throws where `text` is no base64 for URLs. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   if (!/^[\w-]*$/.test(text)) throw new Error("It is no base64 for URLs.");
-  return fromBase64(
-    text
-      .replaceAll("-", "+")
-      .replaceAll("_", "/")
-      .padEnd(Math.ceil(text.length / 4) * 4, "="),
-  );
+  return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
 export function toHex(bytes: ArrayBuffer | Uint8Array): string {

@@ -28,9 +28,9 @@ const seconds = ticker(1_000);
 const slow = ticker(15_000);
 
 /** The time in milliseconds, moving each second. */
-export const useSeconds = (): number => useSyncExternalStore(seconds.subscribe, seconds.get);
+export const useSeconds = (): number => useSyncExternalStore(seconds.subscribe, seconds.get, seconds.get);
 /** The time in milliseconds, moving each quarter of a minute. */
-export const useNow = (): number => useSyncExternalStore(slow.subscribe, slow.get);
+export const useNow = (): number => useSyncExternalStore(slow.subscribe, slow.get, slow.get);
 
 let skewMs = 0;
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Approvers, GivenSignature, HostSigning, Signing } from "../api/signing";
+import type { Approvers, GivenSignature, HostSigning, Procedure, Signing } from "../api/signing";
 import {
+  askedAgain,
   keyFileCommands,
   mayNeedProcedure,
   mismatches,
+  nextOf,
   peopleOf,
   signedCount,
   slotsOf,
@@ -57,6 +59,28 @@ describe("slots", () => {
   });
 });
 
+describe("signatures that are asked for again", () => {
+  const row = (void_signatures_of: string[]) => ({
+    kind: "approval.reopened",
+    payload: { approval_id: "a", why: "the host's edge has restarted", void_signatures_of },
+  });
+
+  it("say why, and who had signed, until they have signed again", () => {
+    const rows = [{ kind: "approval.signed", payload: {} }, row(["ana", "ben"])];
+    const told = "The host's edge has restarted. It had been signed by ana and ben.";
+    expect(askedAgain(rows, signing())).toBe(told);
+    expect(askedAgain(rows, signing({ signatures: [by("ana")] }))).toBe(told);
+    expect(askedAgain(rows, signing({ signatures: [by("ana"), by("ben")] }))).toBeNull();
+  });
+
+  it("say nothing where nothing was lost", () => {
+    expect(askedAgain([], signing())).toBeNull();
+    expect(askedAgain([row([])], signing())).toBeNull();
+    expect(askedAgain([row(["ana"]), row([])], signing())).toBeNull();
+    expect(askedAgain([{ kind: "approval.reopened", payload: null }], signing())).toBeNull();
+  });
+});
+
 describe("one's own keys", () => {
   it("sign as passkeys unless the host wants a key file in this place", () => {
     expect(whyNoPasskeyNow(signing())).toBeNull();
@@ -66,9 +90,9 @@ describe("one's own keys", () => {
   });
 
   it("are named as what they are when none is a passkey", () => {
-    expect(whyNoPasskeyNow(signing({ my_keys: [] }))).toMatch(/no key of yours/);
+    expect(whyNoPasskeyNow(signing({ my_keys: [] }))).toMatch(/^No key of yours/);
     const file = { key: "k", kind: "ed25519" as const, credential_id: null, label: "" };
-    expect(whyNoPasskeyNow(signing({ my_keys: [file] }))).toMatch(/is a passkey/);
+    expect(whyNoPasskeyNow(signing({ my_keys: [file] }))).toMatch(/^No passkey of yours/);
   });
 
   it("sign on a command line with the host's name where it is asked for", () => {
@@ -110,6 +134,20 @@ describe("the procedure of a call", () => {
     expect(mayNeedProcedure({ class: "safe", scope: "host", classed_by: "command" })).toBe(true);
     expect(mayNeedProcedure({ class: "mutating", scope: "host" })).toBe(false);
     expect(mayNeedProcedure({ class: "dangerous", scope: "manager" })).toBe(false);
+  });
+
+  it("is followed by the newest version before it that isn't revoked", () => {
+    const version = (number: number, state: Procedure["state"], id = "reboot-web") =>
+      ({ id, version: number, state }) as Procedure;
+    const all = [
+      version(4, "active"),
+      version(3, "revoked"),
+      version(1, "superseded"),
+      version(2, "superseded"),
+      version(3, "superseded", "other"),
+    ];
+    expect(nextOf(version(4, "active"), all)?.version).toBe(2);
+    expect(nextOf(version(1, "superseded"), all)).toBeUndefined();
   });
 
   it("tells where it holds", () => {

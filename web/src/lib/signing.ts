@@ -12,8 +12,9 @@ import type {
   Signing,
   StepName,
 } from "../api/signing";
-import type { Capability } from "../api/types";
+import type { AuditRow, Capability } from "../api/types";
 import { shellQuote } from "./command-lines";
+import { sentence } from "./format";
 import { formatLabels } from "./labels";
 
 export const KIND_WORDS: Record<SignatureKind, string> = { ed25519: "key file", webauthn: "passkey" };
@@ -44,9 +45,26 @@ export function slotsOf(signing: Signing): Slot[] {
 
 /** `ana and ben` */
 export function peopleOf(signatures: readonly GivenSignature[]): string {
-  const names = signatures.map((each) => each.person);
-  const last = names.pop();
-  return names.length > 0 ? `${names.join(", ")} and ${last}` : (last ?? "nobody");
+  return listed(signatures.map((each) => each.person));
+}
+
+function listed(names: readonly string[]): string {
+  const last = names.at(-1);
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${last}` : (last ?? "nobody");
+}
+
+/**
+ * Why signatures are asked for again, from the call's rows of the audit; `null` unless somebody has to sign once more.
+ */
+export function askedAgain(rows: readonly Pick<AuditRow, "kind" | "payload">[], signing: Signing): string | null {
+  const row = rows.findLast((each) => each.kind === "approval.reopened");
+  const payload = row?.payload ?? null;
+  if (payload === null || typeof payload !== "object" || Array.isArray(payload)) return null;
+  const { why, void_signatures_of } = payload;
+  const before = Array.isArray(void_signatures_of) ? void_signatures_of.map(String) : [];
+  const again = before.filter((person) => !signing.signatures.some((each) => each.person === person));
+  if (again.length === 0) return null;
+  return `${sentence(typeof why === "string" ? why : "The signatures given before are void")} It had been signed by ${listed(before)}.`;
 }
 
 /** `1 of 2 signatures` */
@@ -65,9 +83,8 @@ export function whyNoPasskeyNow(signing: Signing): string | null {
     return "This host wants a signature from a key file here, made outside of any browser.";
   }
   if (passkeysOf(signing).length > 0) return null;
-  return signing.my_keys.length > 0
-    ? "None of your keys in the list of approvers is a passkey."
-    : "The list of approvers has no key of yours.";
+  const none = signing.my_keys.length > 0 ? "No passkey of yours" : "No key of yours";
+  return `${none} counts for this host: it isn't in the list of approvers, or the host takes passkeys of another console.`;
 }
 
 interface Commands {
@@ -114,13 +131,21 @@ export const PROCEDURE_STATES: Record<Procedure["state"], string> = {
   expired: "expired",
   revoked: "revoked",
   superseded: "superseded",
+  untrusted: "not trusted",
 };
+
+/** The version that counts once this one is revoked: the newest before it that isn't. */
+export function nextOf(procedure: Pick<Procedure, "id" | "version">, all: readonly Procedure[]): Procedure | undefined {
+  return all
+    .filter((each) => each.id === procedure.id && each.version < procedure.version && each.state === "superseded")
+    .sort((a, b) => b.version - a.version)[0];
+}
 
 export function targetsOf(step: Pick<ProcedureStep, "any_host" | "labels">): string {
   return step.any_host ? "every host" : `hosts with ${formatLabels(step.labels)}`;
 }
 
-export const PROOF_WORDS: Record<string, string> = {
+export const PROOF_WORDS: Record<HostSigning["approval_proof"], string> = {
   manager: "the manager's word",
   mixed: "signatures for files and opaque commands, else the manager's word",
   signed: "signatures for every change",

@@ -57,3 +57,17 @@ export function readApprovalsSearch(search: Record<string, unknown>): ApprovalsS
 export function readPolicySearch(search: Record<string, unknown>): { tool?: string } {
   return { tool: word(search.tool) };
 }
+
+export interface SecuritySearch {
+  /** The procedure that is open, as `id/version`. */
+  sop?: string;
+  /** Procedures that hold no more as well. */
+  ended?: boolean;
+}
+
+export function readSecuritySearch(search: Record<string, unknown>): SecuritySearch {
+  return {
+    sop: word(search.sop),
+    ended: search.ended === true || search.ended === "true" ? true : undefined,
+  };
+}

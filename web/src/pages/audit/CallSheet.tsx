@@ -69,6 +69,14 @@ function Detail({ id }: { id: string }) {
               <Decision key="decision" id={call.approval_id} />
             ) : null,
           ],
+          [
+            "Procedure",
+            call.sop && (
+              <span key="procedure" className="font-mono text-12 break-all">
+                {call.sop}
+              </span>
+            ),
+          ],
           ["Sandbox", call.sandbox],
           [
             "Part of",

@@ -20,6 +20,7 @@ import { sentence } from "../../lib/format";
 import { loadsOf, noteLoads } from "../../lib/load-history";
 import { HOST_TABS, type HostTab } from "../search";
 import { HostSettings } from "./HostSettings";
+import { HostSigning } from "./HostSigning";
 import { Quarantine } from "./Quarantine";
 
 const WORDS: Record<HostTab, string> = { overview: "Overview", skills: "Skills", calls: "Calls", settings: "Settings" };
@@ -105,34 +106,37 @@ function Overview({ host }: { host: HostDetail }) {
             <HostCalls id={host.id} limit={8} />
           </Card>
         </div>
-        <Card title="Identity">
-          <div className="p-4">
-            <Facts
-              rows={[
-                ["Host name", host.hostname],
-                ["System", host.os],
-                ["Kernel", [host.kernel, host.arch].filter(Boolean).join(", ")],
-                ["Agent", host.version],
-                ["systemd", host.systemd === null || host.systemd === undefined ? null : host.systemd ? "yes" : "no"],
-                ["Journal", host.journal === null || host.journal === undefined ? null : host.journal ? "yes" : "no"],
-                ["Address", host.address],
-                ["Connected", host.connected_at && <Time at={host.connected_at} />],
-                ["Last seen", host.last_seen_at && <Time at={host.last_seen_at} />],
-                ["Enrolled", <Time key="enrolled" at={host.created_at} />],
-                [
-                  "Certificate",
-                  host.certificate && (
-                    <span key="certificate">
-                      <Id id={host.certificate.serial} /> until <Time at={host.certificate.not_after} />
-                    </span>
-                  ),
-                ],
-                ["Instance", host.instance && <Id key="instance" id={host.instance} />],
-                ["Boot", host.boot_id && <Id key="boot" id={host.boot_id} />],
-              ]}
-            />
-          </div>
-        </Card>
+        <div className="flex min-w-0 flex-col gap-4">
+          <Card title="Identity">
+            <div className="p-4">
+              <Facts
+                rows={[
+                  ["Host name", host.hostname],
+                  ["System", host.os],
+                  ["Kernel", [host.kernel, host.arch].filter(Boolean).join(", ")],
+                  ["Agent", host.version],
+                  ["systemd", host.systemd === null || host.systemd === undefined ? null : host.systemd ? "yes" : "no"],
+                  ["Journal", host.journal === null || host.journal === undefined ? null : host.journal ? "yes" : "no"],
+                  ["Address", host.address],
+                  ["Connected", host.connected_at && <Time at={host.connected_at} />],
+                  ["Last seen", host.last_seen_at && <Time at={host.last_seen_at} />],
+                  ["Enrolled", <Time key="enrolled" at={host.created_at} />],
+                  [
+                    "Certificate",
+                    host.certificate && (
+                      <span key="certificate">
+                        <Id id={host.certificate.serial} /> until <Time at={host.certificate.not_after} />
+                      </span>
+                    ),
+                  ],
+                  ["Instance", host.instance && <Id key="instance" id={host.instance} />],
+                  ["Boot", host.boot_id && <Id key="boot" id={host.boot_id} />],
+                ]}
+              />
+            </div>
+          </Card>
+          {host.signing && <HostSigning signing={host.signing} />}
+        </div>
       </div>
     </>
   );

@@ -7,6 +7,8 @@ const PARTS = [
   { to: "/settings/access", name: "Access and freeze" },
   { to: "/settings/policy", name: "Policy" },
   { to: "/settings/enrolment", name: "Enrolment" },
+  { to: "/settings/security", name: "Security" },
+  { to: "/settings/keys", name: "Your approval keys" },
   { to: "/settings/about", name: "About" },
 ] as const;
 
@@ -19,6 +21,7 @@ export function SettingsPage() {
           {PARTS.map((part) => (
             <li key={part.to}>
               <Link
+                ref={path === part.to ? intoView : undefined}
                 to={part.to}
                 aria-current={path === part.to ? "page" : undefined}
                 className={cx(
@@ -39,4 +42,9 @@ export function SettingsPage() {
       </div>
     </div>
   );
+}
+
+/** On a phone the list is wider than the screen. */
+function intoView(link: HTMLAnchorElement | null): void {
+  link?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }

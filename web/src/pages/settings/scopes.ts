@@ -6,5 +6,6 @@ export const TOKEN_SCOPES: { scope: TokenScope; what: string }[] = [
   { scope: "call", what: "Run calls" },
   { scope: "chat", what: "Chat" },
   { scope: "hosts", what: "Enrol and manage hosts" },
+  { scope: "approvals:sign", what: "Bring signatures of your own key file" },
   { scope: "admin", what: "Change settings" },
 ];

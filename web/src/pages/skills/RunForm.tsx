@@ -122,6 +122,8 @@ function intoView(element: HTMLElement | null): void {
 /** What a call of this skill needs before it runs. */
 function asks(capability: Capability): string | null {
   if (capability.classed_by) return "Where it would change something, a person decides first.";
+  if (capability.class === "dangerous")
+    return "It is dangerous, so it goes by a signed procedure, and two other people sign it first.";
   return capability.class === "mutating"
     ? "It changes something, so a person decides first, unless a standing grant fits."
     : null;
