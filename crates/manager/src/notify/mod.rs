@@ -44,7 +44,7 @@ impl Way {
         }
     }
 
-    /// Tells it once. The error names no secret and no address.
+    /// Tells it once. The error holds no secret and no URL; a mail server's answer may name a mailbox.
     async fn tell(&self, asked: &Asked<'_>) -> Result<(), String> {
         match self {
             Self::Webhook(webhook) => {
