@@ -1,11 +1,14 @@
 /** Plays a turn the way the agent does: events with rising ids, streamed and kept. */
 import type { Approval } from "../src/api/approvals";
-import type { Call, Json } from "../src/api/types";
+import type { Call } from "../src/api/types";
 import type { TurnEvent } from "../src/events/types";
 import { askFor, decided, grantFor, settle } from "./approvals";
-import { calls, hosts, loadResult, makeCall, newId, sessions } from "./data";
+import { calls, makeCall, newId, sessions } from "./data";
+import { type Planned, plan } from "./plans";
 
 export const events: TurnEvent[] = [];
+/** Larger results don't fit into an event. */
+const INLINE_BYTES = 2 * 1024 * 1024;
 const listeners = new Set<(name: string | null, data: object, id?: number) => void>();
 const stops = new Set<string>();
 
@@ -47,128 +50,6 @@ export function emit<K extends TurnEvent["kind"]>(
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-interface Planned {
-  tool: string;
-  edge: number;
-  args: Json;
-  result: Json;
-  fails?: string;
-  /** It changes something and waits for a person. */
-  asks?: boolean;
-}
-
-function plan(text: string): { calls: Planned[]; answer: string } {
-  const [web, db] = hosts;
-  if (/port|probe_tcp/.test(text)) {
-    return {
-      calls: [
-        {
-          tool: "probe_tcp",
-          edge: 1,
-          args: { target: "localhost:22" },
-          result: { target: "localhost:22", attempts: [{ address: "127.0.0.1:22", connect_ms: 0.21, error: null }] },
-        },
-      ],
-      answer: "**Port 22 is open** on `localhost`, seen from web-1: connected to 127.0.0.1 in 0.21 ms.",
-    };
-  }
-  if (/restart/.test(text)) {
-    return {
-      calls: [
-        {
-          tool: "restart_service",
-          edge: 1,
-          args: { service: "nginx.service", reason: "asked in the chat", action: "restart" },
-          result: { unit: "nginx.service", state: "active", since_seconds: 3 },
-          asks: true,
-        },
-      ],
-      answer: "`nginx.service` on web-1 was restarted and is **active** since 3 s.",
-    };
-  }
-  if (/clean|bash/.test(text)) {
-    const command = /command='(.*)'/.exec(text)?.[1];
-    return {
-      calls: [
-        {
-          tool: "bash",
-          edge: 1,
-          args: command
-            ? { command }
-            : { command: "cd /srv/shop && rm -rf cache/* && systemctl restart shop.service", timeout_s: 60 },
-          result: { exit_code: 0, stdout: "", stderr: "" },
-          asks: true,
-        },
-      ],
-      answer: "The cache is empty and `shop.service` runs again.",
-    };
-  }
-  if (/nginx/.test(text)) {
-    const lines = Array.from(
-      { length: 40 },
-      (_, index) =>
-        `\u001b[31m[emerg]\u001b[0m 2841#2841: bind() to 0.0.0.0:80 failed (98: Address already in use) attempt ${index + 1}`,
-    );
-    return {
-      calls: [
-        {
-          tool: "service_status",
-          edge: 1,
-          args: { service: "nginx.service" },
-          result: {
-            units: [
-              {
-                unit: "nginx.service",
-                state: "failed",
-                since: new Date(Date.now() - 4e5).toISOString(),
-                restarts: 5,
-                memory_bytes: 0,
-              },
-            ],
-          },
-        },
-        {
-          tool: "read_journal",
-          edge: 1,
-          args: { unit: "nginx.service", lines: 40 },
-          result: {
-            entries: lines.map((message, index) => ({
-              time: new Date(Date.now() - index * 1000).toISOString(),
-              priority: "err",
-              message,
-            })),
-            text: lines.join("\n"),
-          },
-        },
-        {
-          tool: "probe_tcp",
-          edge: 3,
-          args: { target: "localhost:80" },
-          result: null,
-          fails: "cache-2 is offline since 90 min",
-        },
-      ],
-      answer:
-        "`nginx.service` on web-1 **failed**: port 80 is already in use.\n\n1. It was restarted 5 times.\n2. The journal says `bind() to 0.0.0.0:80 failed`.\n\nFind the process that holds the port with:\n\n```sh\nss -ltnp 'sport = :80'\n```\n\nMore in the [manual](https://nginx.org/en/docs/).",
-    };
-  }
-  const table = [web, db]
-    .map(
-      (host) =>
-        `| ${host?.name} | ${host?.load?.load1} | ${host?.load?.cpu_percent} % | ${host?.load?.memory_percent} % | ${host?.load?.disk_percent} % |`,
-    )
-    .join("\n");
-  return {
-    calls: [1, 2].map((edge) => ({
-      tool: "host_load",
-      edge,
-      args: {},
-      result: loadResult(hosts[edge - 1] ?? (web as NonNullable<typeof web>)),
-    })),
-    answer: `web-1 is lightly loaded; **db-1 is busy** and its disk is filling up.\n\n| Host | Load (1 min) | CPU | Memory | Disk |\n|---|--:|--:|--:|--:|\n${table}\n`,
-  };
-}
 
 export async function playTurn(sessionId: string, turnId: string, text: string, pace = 60): Promise<void> {
   const session = sessions.find((each) => each.id === sessionId);
@@ -236,6 +117,7 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
         continue;
       }
     }
+    if (each.children) playChildren(sessionId, turnId, call, each.children);
     await pause(pace * 6);
     call.state = stops.has(turnId) ? "cancelled" : each.fails ? "failed" : "succeeded";
     call.error = each.fails ?? null;
@@ -247,7 +129,8 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
       call_id: call.id,
       state: call.state,
       error: call.error,
-      result: each.result,
+      // As from the manager: what is too large for an event is fetched by the call's id.
+      result: call.result_bytes > INLINE_BYTES ? undefined : each.result,
       preview: JSON.stringify(each.result).slice(0, 200),
       result_bytes: call.result_bytes,
       duration_ms: call.duration_ms,
@@ -256,9 +139,12 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
   }
   const message = newId();
   emit(sessionId, turnId, "chat.phase.v1", { phase: "model", round: 2 });
-  for (let at = 0; at < answer.length && !stops.has(turnId); at += 18) {
-    await pause(pace);
-    emit(sessionId, turnId, "chat.text-delta.v1", { message_id: message, text: answer.slice(at, at + 18) });
+  // Whoever sets a pace wants it in tokens, which are about words; else a few letters come at a time.
+  const deltas = planned.paceMs ? answer.split(/(?<=[ \n])(?=\S)/) : (answer.match(/[\s\S]{1,18}/g) ?? []);
+  for (const delta of deltas) {
+    if (stops.has(turnId)) break;
+    await pause(planned.paceMs ?? pace);
+    emit(sessionId, turnId, "chat.text-delta.v1", { message_id: message, text: delta });
   }
   const stopped = stops.has(turnId);
   if (!stopped) emit(sessionId, turnId, "chat.message.v1", { message_id: message, text: answer, calls: [] });
@@ -271,6 +157,35 @@ export async function playTurn(sessionId: string, turnId: string, text: string, 
     usage: { input_tokens: 812, output_tokens: 96 },
     duration_ms: Date.now() - begin,
   });
+}
+
+/** What a call made on several hosts, each with its own row. */
+function playChildren(
+  sessionId: string,
+  turnId: string,
+  parent: Call,
+  children: NonNullable<Planned["children"]>,
+): void {
+  for (const [index, child] of children.entries()) {
+    const id = newId();
+    emit(sessionId, turnId, "chat.tool-call.v1", {
+      call_id: id,
+      tool: parent.tool,
+      scope: "host",
+      class: "safe",
+      edge_id: 100 + index,
+      edge_name: child.name,
+      args: parent.args,
+      parent_call_id: parent.id,
+    });
+    emit(sessionId, turnId, "chat.tool-result.v1", {
+      call_id: id,
+      state: child.error ? "failed" : "succeeded",
+      error: child.error,
+      result: child.error ? undefined : child.result,
+      duration_ms: 20 + index,
+    });
+  }
 }
 
 async function putToAPerson(sessionId: string, turnId: string, call: Call): Promise<Approval> {

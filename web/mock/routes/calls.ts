@@ -204,6 +204,24 @@ export const callRoutes: Route[] = [
       };
     },
   ],
+  [
+    "GET",
+    /^\/calls\/([^/]+)\/result$/,
+    ({ params, query }) => {
+      const call = found(
+        calls.find((each) => each.id === params[0]),
+        "call",
+      );
+      const text = JSON.stringify(call.result ?? null);
+      const offset = Number(query.get("offset") ?? 0);
+      const end = offset + Number(query.get("limit") ?? 262_144);
+      return {
+        text: text.slice(offset, end),
+        total_bytes: text.length,
+        next_offset: end < text.length ? end : null,
+      };
+    },
+  ],
   ["GET", /^\/audit\/density$/, ({ query }) => density(query)],
   ["GET", /^\/audit\/verify$/, () => ({ ok: true, rows: 4312, through_seq: 4312 })],
   ["POST", /^\/policy\/explain$/, ({ body }) => explain(body)],

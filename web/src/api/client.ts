@@ -118,24 +118,29 @@ async function every<T>(page: (query: PageQuery) => Promise<Answer<Page<T>>>): P
 }
 
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
+const MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024;
 const WINDOW_BYTES = 262_144;
 
-/** Reads a stored result whole, window by window. */
-async function wholeResult(id: string): Promise<Json> {
-  let text = "";
+/** Reads a stored result whole, window by window, as the text that it is kept as. */
+async function resultParts(id: string, maxBytes = MAX_DOWNLOAD_BYTES): Promise<string[]> {
+  const parts: string[] = [];
   let offset: number | undefined = 0;
   while (offset !== undefined) {
     const params = { path: { id }, query: { offset, limit: WINDOW_BYTES } };
     const window: { text: string; total_bytes: number; next_offset?: number | null } = await body(
       client.GET("/api/v1/calls/{id}/result", { params }),
     );
-    if (window.total_bytes > MAX_RESULT_BYTES) {
+    if (window.total_bytes > maxBytes) {
       throw new Error("The result is too large for the browser. Read it over the API.");
     }
-    text += window.text;
+    parts.push(window.text);
     offset = window.next_offset ?? undefined;
   }
-  return JSON.parse(text) as Json;
+  return parts;
+}
+
+async function wholeResult(id: string): Promise<Json> {
+  return JSON.parse((await resultParts(id, MAX_RESULT_BYTES)).join("")) as Json;
 }
 
 /** Leaves out what is empty: a filter that is not set filters nothing. */
@@ -195,6 +200,7 @@ export const api = {
   call: (id: string, signal?: AbortSignal) =>
     knownAs<CallDetail>(client.GET("/api/v1/calls/{id}", { params: { path: { id } }, signal })),
   wholeResult,
+  resultParts,
 
   density: (filter: CallFilter & { buckets: number }, signal?: AbortSignal) =>
     body(

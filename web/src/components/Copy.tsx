@@ -8,7 +8,8 @@ export function CopyButton({
   className,
   tipSide,
 }: {
-  text: string;
+  /** A function where making the text costs something. */
+  text: string | (() => string);
   label?: string;
   className?: string;
   tipSide?: "left" | "right" | "top";
@@ -28,7 +29,7 @@ export function CopyButton({
       className={className ?? "size-6"}
       onClick={(event) => {
         event.stopPropagation();
-        void navigator.clipboard?.writeText(text).then(() => setCopied(true));
+        void navigator.clipboard?.writeText(typeof text === "string" ? text : text()).then(() => setCopied(true));
       }}
     />
   );

@@ -1,6 +1,7 @@
 /** What approval cards say and mark. Pure; the manager decides who may what. */
 import type { Approval, ClassReason, Decision, Grant, GrantWish } from "../api/approvals";
 import { formatCountdown, formatSeconds } from "./format";
+import { isHiddenCharacter, nameOfCharacter } from "./hidden";
 import { formatLabels } from "./labels";
 import { peopleOf, signedCount } from "./signing";
 
@@ -11,29 +12,6 @@ export interface Piece {
   reasons: number[];
   /** A character that wouldn't show, or would show out of order. `text` then names it. */
   hidden: boolean;
-}
-
-/** Ranges of characters that don't show: the same that the classifier has (`crates/shellclass`). */
-const HIDDEN: readonly (readonly [number, number])[] = [
-  [0x00, 0x08],
-  [0x0b, 0x1f],
-  [0x7f, 0x9f],
-  [0xad, 0xad],
-  [0x200b, 0x200f],
-  [0x2028, 0x202e],
-  [0x2060, 0x2069],
-  [0xfeff, 0xfeff],
-  [0xe0000, 0xe007f],
-];
-
-export function isHiddenCharacter(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  return HIDDEN.some(([first, last]) => first <= code && code <= last);
-}
-
-/** `U+202E` */
-export function nameOfCharacter(character: string): string {
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 function marks(reason: ClassReason, text: string): reason is ClassReason & { start: number; end: number } {

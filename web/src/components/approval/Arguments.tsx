@@ -2,8 +2,10 @@
 import { Fragment, type ReactNode } from "react";
 import type { ClassReason } from "../../api/approvals";
 import type { Json, JsonObject } from "../../api/types";
-import { isHiddenCharacter, nameOfCharacter, piecesOf } from "../../lib/approval";
+import { piecesOf } from "../../lib/approval";
+import { isHiddenCharacter, nameOfCharacter } from "../../lib/hidden";
 import { isObject } from "../result/shape";
+import { HiddenMark } from "../Shown";
 
 const block =
   "max-h-96 overflow-auto rounded-control border border-line bg-bg px-3 py-2 font-mono text-13 whitespace-pre-wrap break-words";
@@ -31,7 +33,7 @@ function Command({ command, reasons }: { command: string; reasons: readonly Clas
     <pre className={block} tabIndex={0} role="group" aria-label="The command" data-command>
       {piecesOf(command, reasons).map((piece, index) =>
         piece.hidden ? (
-          <Hidden key={index}>{piece.text}</Hidden>
+          <HiddenMark key={index}>{piece.text}</HiddenMark>
         ) : piece.reasons.length > 0 ? (
           <span
             key={index}
@@ -46,17 +48,6 @@ function Command({ command, reasons }: { command: string; reasons: readonly Clas
         ),
       )}
     </pre>
-  );
-}
-
-function Hidden({ children }: { children: ReactNode }) {
-  return (
-    <span
-      title="A character that doesn't show, or changes the order of what does"
-      className="mx-px rounded-[4px] border border-mutating px-1 text-12 text-mutating"
-    >
-      {children}
-    </span>
   );
 }
 
@@ -120,7 +111,7 @@ function Text({ text, className }: { text: string; className: string }) {
       plain += part;
       continue;
     }
-    shown.push(plain, <Hidden key={index}>{nameOfCharacter(part)}</Hidden>);
+    shown.push(plain, <HiddenMark key={index}>{nameOfCharacter(part)}</HiddenMark>);
     plain = "";
   }
   return <span className={className}>{[...shown, plain]}</span>;

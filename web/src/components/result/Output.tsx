@@ -1,33 +1,37 @@
 /** Terminal output: monospace, with its colours, virtualised when it is long. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useMemo, useRef } from "react";
-import { type AnsiColour, parseAnsi } from "../../lib/ansi";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { cx } from "../../lib/cx";
+import { MAX_LINES, TerminalText } from "../../lib/terminal";
 import { CopyButton } from "../Copy";
+import { AnsiLine } from "./AnsiLine";
+import { Find, nextMatch } from "./find";
 
-const COLOURS: Record<AnsiColour, string> = {
-  red: "text-danger-text",
-  green: "text-safe",
-  yellow: "text-mutating",
-  blue: "text-accent-text",
-  magenta: "text-accent-text",
-  cyan: "text-accent-text",
-  grey: "text-muted",
-};
 const VIRTUAL_FROM = 200;
 const LINE_PX = 18;
+const MOST_FOUND = 10_000;
+const SLICE_MS = 4;
 
 export function Output({ text, label = "Output" }: { text: string; label?: string }) {
-  const lines = useMemo(() => text.replace(/\n$/, "").split("\n"), [text]);
+  const [unfold, setUnfold] = useState(false);
+  const terminal = useMemo(() => new TerminalText(text, unfold), [text, unfold]);
+  const fold = terminal.foldable > 0 && (
+    <Toggle on={unfold} onToggle={() => setUnfold(!unfold)}>
+      Unfold what was written over
+    </Toggle>
+  );
   return (
-    <div className="group relative">
+    <div className="group relative min-w-0">
       <div className="absolute top-1 right-1 z-10 rounded-control bg-bg opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
         <CopyButton text={text} label="Copy all" tipSide="left" />
       </div>
-      {lines.length > VIRTUAL_FROM ? (
-        <LongOutput lines={lines} label={label} />
+      {terminal.count > VIRTUAL_FROM ? (
+        <LongOutput terminal={terminal} label={label} more={fold} />
       ) : (
-        <ShortOutput lines={lines} label={label} />
+        <>
+          <ShortOutput terminal={terminal} label={label} />
+          {fold && <div className="mt-1">{fold}</div>}
+        </>
       )}
     </div>
   );
@@ -35,52 +39,112 @@ export function Output({ text, label = "Output" }: { text: string; label?: strin
 
 const frame = "overflow-auto rounded-control border border-line bg-bg px-3 py-2 font-mono text-12 leading-[18px]";
 
-function ShortOutput({ lines, label }: { lines: string[]; label: string }) {
+function Toggle({ on, onToggle, children }: { on: boolean; onToggle: () => void; children: React.ReactNode }) {
+  return (
+    <button
+      type="button"
+      aria-pressed={on}
+      onClick={onToggle}
+      className={cx(
+        "h-7 rounded-control px-2 text-12 hover:bg-raised hover:text-text",
+        on ? "bg-raised text-text" : "text-muted",
+      )}
+    >
+      {children}
+    </button>
+  );
+}
+
+function ShortOutput({ terminal, label }: { terminal: TerminalText; label: string }) {
   return (
     <div className={cx(frame, "max-h-96")} tabIndex={0} role="group" aria-label={label}>
-      {lines.map((line, index) => (
-        <Line key={index} text={line} />
+      {terminal.lines.map((_, index) => (
+        <AnsiLine key={index} line={terminal.line(index)} wrap={false} />
       ))}
     </div>
   );
 }
 
-function LongOutput({ lines, label }: { lines: string[]; label: string }) {
+function LongOutput({ terminal, label, more }: { terminal: TerminalText; label: string; more: React.ReactNode }) {
   const ref = useRef<HTMLDivElement>(null);
+  const [wrap, setWrap] = useState(false);
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(-1);
+  const wanted = useDeferredValue(query);
+  const found = useMemo(() => terminal.find(wanted, MOST_FOUND), [terminal, wanted]);
   const rows = useVirtualizer({
-    count: lines.length,
+    count: terminal.count,
     getScrollElement: () => ref.current,
     estimateSize: () => LINE_PX,
-    overscan: 20,
+    overscan: 12,
   });
+  useWarmUp(terminal);
+  const step = (by: 1 | -1) => {
+    const next = nextMatch(at, found.length, by);
+    setAt(next);
+    const line = found[next];
+    if (line !== undefined) rows.scrollToIndex(line, { align: "center" });
+  };
+  const marked = found[at];
   return (
     <>
-      <div ref={ref} className={cx(frame, "h-96")} tabIndex={0} role="group" aria-label={label}>
-        <div className="relative w-max min-w-full" style={{ height: rows.getTotalSize() }}>
+      <div ref={ref} className={cx(frame, "h-96")} tabIndex={0} role="group" aria-label={label} data-long-output>
+        <div className={cx("relative", wrap ? "w-full" : "w-max min-w-full")} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((row) => (
             <div
               key={row.key}
-              className="absolute top-0 left-0 whitespace-pre"
+              data-index={row.index}
+              ref={wrap ? rows.measureElement : undefined}
+              className={cx("absolute top-0 left-0", wrap && "w-full")}
               style={{ transform: `translateY(${row.start}px)` }}
             >
-              <Line text={lines[row.index] ?? ""} />
+              <AnsiLine line={terminal.line(row.index)} wrap={wrap} found={row.index === marked} />
             </div>
           ))}
         </div>
       </div>
-      <p className="mt-1 text-12 text-muted">{lines.length.toLocaleString("en-GB")} lines</p>
+      <div className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-12 text-muted">
+        <span className="tabular mr-auto">
+          {terminal.count.toLocaleString("en-GB")} lines
+          {terminal.beyond > 0 &&
+            ` shown, ${terminal.beyond.toLocaleString("en-GB")} more than ${MAX_LINES.toLocaleString("en-GB")} in the download`}
+        </span>
+        {more}
+        <Toggle
+          on={wrap}
+          onToggle={() => {
+            setWrap(!wrap);
+            rows.measure();
+          }}
+        >
+          Wrap
+        </Toggle>
+        <Find
+          label={`Find in ${label}`}
+          query={query}
+          onQuery={(next) => {
+            setQuery(next);
+            setAt(-1);
+          }}
+          count={found.length}
+          more={found.length >= MOST_FOUND}
+          at={at}
+          onStep={step}
+        />
+      </div>
     </>
   );
 }
 
-const Line = memo(function Line({ text }: { text: string }) {
-  return (
-    <div className="min-h-[18px] whitespace-pre">
-      {parseAnsi(text).map((piece, index) => (
-        <span key={index} className={cx(piece.colour && COLOURS[piece.colour], piece.bold && "font-semibold")}>
-          {piece.text}
-        </span>
-      ))}
-    </div>
-  );
-});
+/** Looks for where colours begin while nobody waits, so that a jump to the end needn't. */
+function useWarmUp(terminal: TerminalText): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      const until = performance.now() + SLICE_MS;
+      if (!terminal.lookAhead(() => performance.now() > until)) timer = setTimeout(look, SLICE_MS * 4);
+    };
+    timer = setTimeout(look, 300);
+    return () => clearTimeout(timer);
+  }, [terminal]);
+}

@@ -49,6 +49,25 @@ describe("the shape of a result", () => {
     expect(shapeOf([{ name: "vm", labels: { role: "db" } }])).toMatchObject({ kind: "table" });
   });
 
+  it("draws changes, series and pictures as what they are", () => {
+    const diff = "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n";
+    expect(shapeOf(diff, "stdout")).toMatchObject({ kind: "diff" });
+    expect(shapeOf(diff.split("\n"), "lines")).toMatchObject({ kind: "diff" });
+    expect(shapeOf("+a line\n-another", "diff")).toMatchObject({ kind: "diff" });
+    expect(shapeOf("+a line\n-another", "stdout")).toMatchObject({ kind: "text" });
+    const times = [0, 1, 2, 3].map((second) => 1_767_000_000 + second);
+    expect(shapeOf(times.map((time) => ({ time, load: 1 })))).toMatchObject({ kind: "series" });
+    const png = `iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnW${"AAAA".repeat(8)}`;
+    const answered = { type: "image", mimeType: "image/svg+xml", data: png };
+    expect(shapeOf(answered)).toMatchObject({ kind: "picture", picture: { type: "image/png", width: 2, height: 3 } });
+    expect(shapeOf({ ...answered, a: 1, b: 2 })).toMatchObject({ kind: "fields" });
+  });
+
+  it("tells a list of a hundred thousand rows by some of them", () => {
+    const rows = Array.from({ length: 100_000 }, (_, index) => ({ index, name: `n${index}` }));
+    expect(shapeOf(rows)).toMatchObject({ kind: "table", columns: ["index", "name"] });
+  });
+
   it("tells the gist of arguments", () => {
     expect(gistOf({ unit: "nginx.service", since: "1h", grep: null })).toBe("nginx.service  since=1h");
     expect(gistOf({ edge_ids: [1, 2], top_n: 5 })).toBe("top_n=5");

@@ -1,10 +1,16 @@
 /** Decides how a piece of a result is drawn, from its shape and its names. Pure. */
 import type { Json, JsonObject } from "../../api/types";
+import { looksLikeDiff } from "../../lib/diff";
 import { formatBytes, formatDuration, formatNumber, formatSeconds, formatUtc } from "../../lib/format";
+import { mayBePicture, type Picture, readPicture } from "../../lib/image";
+import { type SeriesData, seriesOf } from "./series";
 
 export type Shape =
   | { kind: "value" }
   | { kind: "text"; text: string }
+  | { kind: "diff"; text: string }
+  | { kind: "picture"; picture: Picture }
+  | { kind: "series"; data: SeriesData }
   | { kind: "table"; columns: string[]; rows: JsonObject[] }
   | { kind: "fields"; small: [string, Json][]; large: [string, Json][] }
   | { kind: "list"; items: Json[] };
@@ -33,26 +39,61 @@ function isSmallObject(value: Json): boolean {
 }
 
 const MAX_COLUMNS = 24;
+/** Of a longer list, so many entries tell what it is: looking at each would hold up the first paint. */
+const SAMPLE = 500;
+
+function sampleOf<T>(list: readonly T[]): readonly T[] {
+  if (list.length <= SAMPLE * 2) return list;
+  const step = Math.floor(list.length / SAMPLE);
+  return list.filter((_, index) => index % step === 0);
+}
+
+const DIFF_KEYS = /(^|_)(diff|patch)$/;
+/** Where pictures stand in what servers of tools answer: `{type: "image", data, mimeType}` and the like. */
+const PICTURE_KEYS = ["data", "base64", "image", "content", "blob"];
+
+function pictureIn(value: JsonObject): Picture | null {
+  // Its other fields are about the picture; where there are more, it is one field among others.
+  if (Object.keys(value).length > 4) return null;
+  for (const key of PICTURE_KEYS) {
+    const each = value[key];
+    const picture = typeof each === "string" && mayBePicture(each) ? readPicture(each) : null;
+    if (picture) return picture;
+  }
+  return null;
+}
+
+function shapeOfText(text: string, name: string): Shape {
+  const picture = mayBePicture(text) ? readPicture(text) : null;
+  if (picture) return { kind: "picture", picture };
+  if (looksLikeDiff(text) || (DIFF_KEYS.test(name) && /^[-+@]/m.test(text))) return { kind: "diff", text };
+  return { kind: "text", text };
+}
 /** Lists that are text, however short their lines. */
 const TEXT_LISTS = /^(lines|stdout|stderr|output|diff)$/;
 
 export function shapeOf(value: Json, name = ""): Shape {
-  if (typeof value === "string" && !isSmall(value)) return { kind: "text", text: value };
+  if (typeof value === "string" && !isSmall(value)) return shapeOfText(value, name);
   if (Array.isArray(value)) {
+    const sample = sampleOf(value);
+    const data = seriesOf(value);
+    if (data) return { kind: "series", data };
     if (value.length > 0 && value.every(isObject)) {
-      const columns = columnsOf(value);
-      const flat = value.every((row) =>
+      const columns = columnsOf(sample as JsonObject[]);
+      const flat = (sample as JsonObject[]).every((row) =>
         Object.values(row).every((each) => isSmall(each) || typeof each === "string" || isSmallObject(each)),
       );
       if (flat && columns.length <= MAX_COLUMNS) return { kind: "table", columns, rows: value };
     }
     const isText = TEXT_LISTS.test(name) || !isSmall(value);
     if (value.length > 0 && value.every((each) => typeof each === "string") && isText) {
-      return { kind: "text", text: value.join("\n") };
+      return shapeOfText(value.join("\n"), name);
     }
     return isSmall(value) ? { kind: "value" } : { kind: "list", items: value };
   }
   if (isObject(value)) {
+    const picture = pictureIn(value);
+    if (picture) return { kind: "picture", picture };
     const entries = Object.entries(value).filter(([, each]) => each !== null);
     return {
       kind: "fields",

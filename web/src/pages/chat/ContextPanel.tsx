@@ -34,7 +34,7 @@ export function ContextPanel({ turns, session }: { turns: Turn[]; session: Sessi
           {[...inPlay].map(([id, name]) => {
             const host = hosts.find((each) => each.id === id);
             return (
-              <li key={id} className="flex items-center justify-between gap-2">
+              <li key={id} className="flex min-h-6 items-center justify-between gap-2">
                 <Link
                   to="/hosts/$hostId"
                   params={{ hostId: String(id) }}
@@ -52,7 +52,7 @@ export function ContextPanel({ turns, session }: { turns: Turn[]; session: Sessi
         {calls.length === 0 && <p className="text-muted">None.</p>}
         <ul className="flex flex-col gap-1">
           {calls.map((call) => (
-            <li key={call.id} className="flex min-w-0 items-center gap-2">
+            <li key={call.id} className="flex min-h-6 min-w-0 items-center gap-2">
               <ClassIcon value={call.class} />
               <Link
                 to="/admin/audit"
