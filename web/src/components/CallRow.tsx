@@ -1,15 +1,17 @@
 /** One call: a line that opens. The same in the chat, on hosts, in the audit's detail and after a run. */
 import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
 import type { CallState, CapabilityClass, Json, Scope } from "../api/types";
 import { useSeconds } from "../lib/clock";
 import { cx } from "../lib/cx";
 import { formatDuration } from "../lib/format";
 import { Id } from "./Copy";
+import { useKept } from "./kept";
 import { JsonTree } from "./result/JsonTree";
 import { ResultView } from "./result/ResultView";
 import { gistOf } from "./result/shape";
+import { Shown } from "./Shown";
 import { useTargets } from "./targets";
 import { ClassIcon, StateWord } from "./Words";
 
@@ -34,15 +36,22 @@ export interface ShownCall {
   sandbox: string | null;
 }
 
+const GIST = 300;
+
 export function CallLine({ call, trailing }: { call: ShownCall; trailing?: ReactNode }) {
-  const gist = gistOf(call.args);
+  // One line has room for so much at most; the whole is in the row when it is open.
+  const gist = gistOf(call.args).slice(0, GIST);
   const targets = useTargets(call);
   return (
     <>
       <ClassIcon value={call.class} />
-      <span className="shrink-0 font-mono text-12 font-medium">{call.tool}</span>
+      <span className="min-w-0 shrink-0 truncate font-mono text-12 font-medium max-md:shrink">
+        <Shown text={call.tool} />
+      </span>
       {targets && <span className="min-w-0 truncate text-12 text-muted max-md:max-w-24">on {targets}</span>}
-      <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:hidden">{gist}</span>
+      <span className="min-w-0 flex-1 truncate font-mono text-12 text-muted max-md:hidden">
+        <Shown text={gist} />
+      </span>
       <span className="ml-auto flex shrink-0 items-center gap-3">
         <StateWord value={call.state} />
         <Elapsed call={call} />
@@ -80,7 +89,7 @@ export function CallRow({
   open?: boolean;
   nested?: ReactNode;
 }) {
-  const [open, setOpen] = useState(initiallyOpen);
+  const [open, setOpen] = useKept(`call.${call.id}`, initiallyOpen);
   const body = useId();
   return (
     <div className="rounded-control border border-line bg-surface" data-call={call.id} data-state={call.state}>
@@ -100,7 +109,7 @@ export function CallRow({
       </button>
       {call.progress && (
         <p className="truncate px-2 pb-1 pl-8 text-12 text-muted" data-progress>
-          {call.progress}
+          <Shown text={call.progress} />
         </p>
       )}
       {open && (
@@ -131,7 +140,7 @@ export function CallBody({ call }: { call: ShownCall }) {
             {ERROR_WORDS[call.state] ?? "Error"}
             {call.errorKind ? ` (${call.errorKind.replaceAll("_", " ")})` : ""}:{" "}
           </span>
-          {call.error}
+          <Shown text={call.error} />
         </p>
       )}
       {(call.state === "succeeded" || call.result !== undefined || call.preview) && (

@@ -31,7 +31,7 @@ describe("an open conversation", () => {
       const next = kept.some((each) => each.id > (items.at(-1)?.id ?? after)) ? items.at(-1)?.id : undefined;
       return new Promise((resolve) => answers.push(() => resolve({ items, next_after: next })));
     });
-    conversations = new Conversations();
+    conversations = new Conversations((flush) => flush());
   });
 
   const text = () => {
@@ -74,6 +74,23 @@ describe("an open conversation", () => {
     emit({ type: "resync" });
     await answerAll();
     expect(text()).toBe("abcd");
+  });
+
+  it("shows what came since the last frame at once, however much it is", async () => {
+    const frames: (() => void)[] = [];
+    conversations = new Conversations((flush) => frames.push(flush));
+    conversations.open("s");
+    await answerAll();
+    let told = 0;
+    conversations.subscribe(() => {
+      told += 1;
+    });
+    for (let id = 1; id <= 200; id += 1) emit({ type: "turn-event", event: event(id, "x") });
+    expect([frames.length, told, text()]).toEqual([1, 0, ""]);
+    frames[0]?.();
+    expect([told, text().length]).toEqual([1, 200]);
+    emit({ type: "turn-event", event: event(201, "y") });
+    expect(frames).toHaveLength(2);
   });
 
   it("keeps what it has when a later read fails, and says so when the first does", async () => {

@@ -1,6 +1,7 @@
 /** The conversations that are open in this tab: replayed over REST, then kept current by the stream. */
 import { useEffect, useSyncExternalStore } from "react";
 import { api, messageOf } from "../api/client";
+import { nextFrame } from "./frames";
 import { type Conversation, emptyConversation, reduce } from "./reducer";
 import { stream } from "./stream";
 import type { TurnEvent } from "./types";
@@ -17,6 +18,8 @@ interface Entry {
   waiting: TurnEvent[];
   reading: boolean;
   readAgain: boolean;
+  /** Live events that the next frame will show. */
+  pending: TurnEvent[];
 }
 
 const loading: OpenConversation = { conversation: emptyConversation, status: "loading", error: null };
@@ -24,8 +27,12 @@ const loading: OpenConversation = { conversation: emptyConversation, status: "lo
 export class Conversations {
   #entries = new Map<string, Entry>();
   #listeners = new Set<() => void>();
+  #schedule: (flush: () => void) => void;
+  #scheduled = false;
 
-  constructor() {
+  /** However fast events come, they are shown when `schedule` calls back: once a frame. */
+  constructor(schedule: (flush: () => void) => void = nextFrame) {
+    this.#schedule = schedule;
     stream.onSignal((signal) => {
       if (signal.type === "turn-event") this.#receive(signal.event);
       if (signal.type === "resync") for (const id of this.#entries.keys()) void this.read(id);
@@ -43,7 +50,7 @@ export class Conversations {
 
   open(id: string): void {
     if (this.#entries.has(id)) return;
-    this.#entries.set(id, { view: loading, waiting: [], reading: false, readAgain: false });
+    this.#entries.set(id, { view: loading, waiting: [], reading: false, readAgain: false, pending: [] });
     void this.read(id);
   }
 
@@ -94,9 +101,25 @@ export class Conversations {
       // What is already on the screen goes on streaming during a later read.
       if (entry.view.status !== "ready") return;
     }
-    entry.view = { ...entry.view, conversation: reduce(entry.view.conversation, [event]) };
-    this.#notify();
+    entry.pending.push(event);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#schedule(this.#flush);
   }
+
+  #flush = (): void => {
+    this.#scheduled = false;
+    let changed = false;
+    for (const entry of this.#entries.values()) {
+      if (entry.pending.length === 0) continue;
+      const conversation = reduce(entry.view.conversation, entry.pending);
+      entry.pending = [];
+      if (conversation === entry.view.conversation) continue;
+      entry.view = { ...entry.view, conversation };
+      changed = true;
+    }
+    if (changed) this.#notify();
+  };
 
   #notify(): void {
     for (const listener of this.#listeners) listener();

@@ -21,6 +21,8 @@ export interface ChatCall {
   edgeName: string | null;
   args: Json;
   parentId: string | null;
+  /** Which of the turn's rounds it belongs to: calls of one round run side by side. */
+  round: number;
   startedAt: string;
   state: CallState;
   /** The latest line that it told while it runs. */
@@ -70,25 +72,29 @@ export interface Conversation {
 
 export const emptyConversation: Conversation = { lastId: 0, turns: [] };
 
+/** Folds events into a conversation. Turns that none of them is about stay the same objects. */
 export function reduce(conversation: Conversation, events: readonly TurnEvent[]): Conversation {
-  let next = conversation;
-  for (const event of events) next = apply(next, event);
-  return next;
+  let { lastId } = conversation;
+  // One copy for all events: a long chat is read in thousands.
+  let turns: Turn[] | null = null;
+  for (const event of events) {
+    if (event.id <= lastId) continue;
+    lastId = event.id;
+    if (event.kind === "session.updated.v1") continue;
+    turns ??= [...conversation.turns];
+    // The event is nearly always of the last turn, so look from the end.
+    let index = turns.length - 1;
+    while (index >= 0 && turns[index]?.id !== event.turn_id) index -= 1;
+    const changed = applyToTurn(turns[index] ?? emptyTurn(event.turn_id, event.at), event);
+    if (index < 0) turns.push(changed);
+    else turns[index] = changed;
+  }
+  if (lastId === conversation.lastId) return conversation;
+  return { lastId, turns: turns ?? conversation.turns };
 }
 
 export function apply(conversation: Conversation, event: TurnEvent): Conversation {
-  if (event.id <= conversation.lastId) return conversation;
-  if (event.kind === "session.updated.v1") return { ...conversation, lastId: event.id };
-  const turns = conversation.turns;
-  // The event is nearly always of the last turn, so look from the end.
-  let index = turns.length - 1;
-  while (index >= 0 && turns[index]?.id !== event.turn_id) index -= 1;
-  const turn = turns[index] ?? emptyTurn(event.turn_id, event.at);
-  const changed = applyToTurn(turn, event);
-  return {
-    lastId: event.id,
-    turns: index < 0 ? [...turns, changed] : [...turns.slice(0, index), changed, ...turns.slice(index + 1)],
-  };
+  return reduce(conversation, [event]);
 }
 
 function emptyTurn(id: string, startedAt: string): Turn {
@@ -142,6 +148,7 @@ function applyToTurn(turn: Turn, event: TurnEvent): Turn {
         edgeName: payload.edge_name ?? null,
         args: payload.args,
         parentId: payload.parent_call_id ?? null,
+        round: turn.round,
         startedAt: event.at,
         state: "running",
         progress: null,

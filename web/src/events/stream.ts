@@ -18,7 +18,7 @@ export type Signal =
   | { type: "resync" };
 
 type Message =
-  | { type: "signal"; signal: Signal }
+  | { type: "signals"; signals: Signal[] }
   | { type: "status"; status: StreamStatus; since: number; lastId: number }
   | { type: "hello" }
   | { type: "signed-out" };
@@ -47,6 +47,8 @@ const NAMES = [
   "resync.v1",
 ];
 
+/** So long signals are gathered for the other tabs: a message for each would cost more than drawing them. */
+const GATHER_MS = 16;
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
@@ -94,6 +96,8 @@ export class SharedStream {
   #release: (() => void) | null = null;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
+  #outbox: Signal[] = [];
+  #outboxTimer: ReturnType<typeof setTimeout> | undefined;
   #stopped = true;
   #signalListeners = new Set<(signal: Signal) => void>();
   #statusListeners = new Set<() => void>();
@@ -133,7 +137,7 @@ export class SharedStream {
     removeEventListener("offline", this.#probe);
     this.#source?.close();
     this.#source = null;
-    if (signedOut) this.#channel?.postMessage({ type: "signed-out" } satisfies Message);
+    this.#post(signedOut ? { type: "signed-out" } : null);
     this.#channel?.close();
     this.#channel = null;
     this.#release?.();
@@ -203,8 +207,19 @@ export class SharedStream {
   };
 
   #emit(signal: Signal): void {
-    this.#channel?.postMessage({ type: "signal", signal } satisfies Message);
+    this.#outbox.push(signal);
+    this.#outboxTimer ??= setTimeout(() => this.#post(null), GATHER_MS);
     this.#deliver(signal);
+  }
+
+  /** Sends what was gathered, then the message: what a status says must not overtake it. */
+  #post(message: Message | null): void {
+    clearTimeout(this.#outboxTimer);
+    this.#outboxTimer = undefined;
+    const signals = this.#outbox;
+    this.#outbox = [];
+    if (signals.length > 0) this.#channel?.postMessage({ type: "signals", signals } satisfies Message);
+    if (message) this.#channel?.postMessage(message);
   }
 
   #deliver(signal: Signal): void {
@@ -213,7 +228,7 @@ export class SharedStream {
   }
 
   #hear(message: Message): void {
-    if (message.type === "signal") this.#deliver(message.signal);
+    if (message.type === "signals") for (const signal of message.signals) this.#deliver(signal);
     if (message.type === "status") {
       const wasOffline = this.status !== "online";
       this.lastId = Math.max(this.lastId, message.lastId);
@@ -235,12 +250,7 @@ export class SharedStream {
   }
 
   #tellStatus(): void {
-    this.#channel?.postMessage({
-      type: "status",
-      status: this.status,
-      since: this.since,
-      lastId: this.lastId,
-    } satisfies Message);
+    this.#post({ type: "status", status: this.status, since: this.since, lastId: this.lastId });
   }
 }
 

@@ -1,6 +1,6 @@
 /** One line of terminal output, in colours of the theme. What the line would do to a terminal is named, not done. */
 import { memo } from "react";
-import type { AnsiColour, AnsiPiece } from "../../lib/ansi";
+import { type AnsiColour, type AnsiPiece, parseAnsi } from "../../lib/ansi";
 import { cx } from "../../lib/cx";
 import type { TerminalLine } from "../../lib/terminal";
 import { Shown } from "../Shown";
@@ -37,6 +37,12 @@ function lookOf({ style }: AnsiPiece): string {
     style.strike && "line-through",
     style.conceal && "underline decoration-mutating decoration-dotted",
   );
+}
+
+/** A text of a field or a cell, where programs leave their colours as well. */
+export function AnsiText({ text }: { text: string }) {
+  if (!text.includes("\u001b")) return <Shown text={text} />;
+  return parseAnsi(text).pieces.map((piece, index) => <Piece key={index} piece={piece} />);
 }
 
 function Piece({ piece }: { piece: AnsiPiece }) {

@@ -1,7 +1,8 @@
 /** A plain value in words, by the unit that its name ends in; what exactly it stands for is on hover. */
 import type { Json } from "../../api/types";
 import { cx } from "../../lib/cx";
-import { Shown } from "../Shown";
+import { shownText } from "../../lib/hidden";
+import { AnsiText } from "./AnsiLine";
 import { formatValue } from "./shape";
 
 const MOST = 10_000;
@@ -19,10 +20,10 @@ export function Value({ name, value, parent, cut }: ValueProps) {
   const shown = text.length > MOST ? `${text.slice(0, MOST)}…` : text;
   return (
     <span
-      title={exact ?? (cut && text.length > 20 ? shown : undefined)}
+      title={exact ?? (cut && text.length > 20 ? shownText(shown) : undefined)}
       className={cx("tabular", typeof value === "string" && !cut && "break-words")}
     >
-      <Shown text={cut ? shown.replaceAll("\n", " ↵ ") : shown} />
+      <AnsiText text={cut ? shown.replaceAll("\n", " ↵ ") : shown} />
     </span>
   );
 }

@@ -12,11 +12,13 @@ import { toast } from "../../components/toasts";
 import { conversations } from "../../events/conversations";
 import { waitingIn } from "../../events/reducer";
 import { useMe } from "../../frame/session";
+import { shownText } from "../../lib/hidden";
 import { may } from "../../lib/may";
 import { recall, remember } from "../../lib/storage";
 import { Composer } from "./Composer";
 import { ContextPanel } from "./ContextPanel";
 import { Conversation } from "./Conversation";
+import { ExportMenu } from "./ExportMenu";
 import { SessionsColumn } from "./SessionsColumn";
 import { useChat } from "./useChat";
 
@@ -32,11 +34,13 @@ function Columns({
   current,
   title,
   context,
+  actions,
   children,
 }: {
   current: string | null;
   title: string;
   context?: ReactNode;
+  actions?: ReactNode;
   children: ReactNode;
 }) {
   const [chatsOpen, setChatsOpen] = useState(false);
@@ -60,7 +64,8 @@ function Columns({
             className="lg:hidden"
             onClick={() => setChatsOpen(true)}
           />
-          <h1 className="min-w-0 flex-1 truncate px-2 text-14 font-medium">{title}</h1>
+          <h1 className="min-w-0 flex-1 truncate px-2 text-14 font-medium">{shownText(title)}</h1>
+          {actions}
           {context && (
             <>
               <IconButton
@@ -185,6 +190,7 @@ function SessionChat({ sessionId }: { sessionId: string }) {
       current={sessionId}
       title={session?.title || "Chat"}
       context={<ContextPanel turns={turns} session={session} />}
+      actions={turns.length > 0 && <ExportMenu sessionId={sessionId} title={session?.title ?? "Chat"} />}
     >
       {open?.status === "failed" ? (
         <div className="flex-1">

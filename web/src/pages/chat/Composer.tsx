@@ -1,7 +1,7 @@
 /** Where messages are written: grows to 8 lines, completes tools and hosts, keeps its draft over a reload. */
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUp, Clock, Square, X } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { capabilitiesQuery, hostsQuery } from "../../api/queries";
 import type { Capability } from "../../api/types";
 import { Button, IconButton } from "../../components/Button";
@@ -38,7 +38,7 @@ const MAX_LINES = 8;
 const LINE_PX = 20;
 const PADDING_PX = 20;
 
-export function Composer({
+export const Composer = memo(function Composer({
   draftKey,
   running,
   sending,
@@ -236,7 +236,7 @@ export function Composer({
       </div>
     </div>
   );
-}
+});
 
 function nameOf(capability: Capability, edge: number | undefined): string | undefined {
   return capability.hosts.find((host) => host.edge_id === edge)?.name;

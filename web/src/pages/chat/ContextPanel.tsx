@@ -1,7 +1,7 @@
 /** Beside the conversation: hosts in play, the calls of the last turn, what it cost. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { api, messageOf } from "../../api/client";
 import { hostsQuery, modelsQuery, sessionsQuery } from "../../api/queries";
 import type { Session } from "../../api/types";
@@ -12,7 +12,19 @@ import { ClassIcon, HostStateWord, StateWord } from "../../components/Words";
 import type { Turn } from "../../events/reducer";
 import { formatNumber } from "../../lib/format";
 
-export function ContextPanel({ turns, session }: { turns: Turn[]; session: Session | undefined }) {
+interface ContextProps {
+  turns: Turn[];
+  session: Session | undefined;
+}
+
+/** It looks at all turns, so it isn't drawn again for text that streams in, which it doesn't show. */
+function saysTheSame(before: ContextProps, after: ContextProps): boolean {
+  if (before.session !== after.session || before.turns.length !== after.turns.length) return false;
+  const [was, is] = [before.turns.at(-1), after.turns.at(-1)];
+  return was?.id === is?.id && was?.calls === is?.calls && was?.usage === is?.usage && was?.model === is?.model;
+}
+
+export const ContextPanel = memo(function ContextPanel({ turns, session }: ContextProps) {
   const hosts = useQuery(hostsQuery).data ?? [];
   const last = turns.at(-1);
   const calls = last ? Object.values(last.calls).filter((call) => call.parentId === null) : [];
@@ -85,7 +97,7 @@ export function ContextPanel({ turns, session }: { turns: Turn[]; session: Sessi
       </Section>
     </div>
   );
-}
+}, saysTheSame);
 
 function Section({ title, children }: { title: string; children: ReactNode }) {
   return (

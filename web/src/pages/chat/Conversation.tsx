@@ -1,18 +1,52 @@
-/** The scrolling conversation. It follows the end while one is there, and goes there when one says something. */
+/**
+ * The scrolling conversation. It follows the end while one is there, and goes there when one says something. Of a long
+ * one only the turns near the screen are drawn, and always the last: it grows, and it may wait for a decision.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { KeptStates } from "../../components/kept";
 import type { Turn } from "../../events/reducer";
+import { cx } from "../../lib/cx";
 import { TurnView } from "./TurnView";
 
 const NEAR_PX = 48;
+const VIRTUAL_FROM = 40;
+const OVERSCAN = 4;
 
-/** `sent` counts what was sent from this tab. */
-export function Conversation({ turns, sent, children }: { turns: Turn[]; sent: number; children?: ReactNode }) {
+/** About how tall a turn is, until it was drawn once. */
+function guessHeight(turn: Turn | undefined): number {
+  if (!turn) return 0;
+  let height = 100 + Math.ceil((turn.user?.text.length ?? 0) / 70) * 20;
+  for (const part of turn.parts) {
+    if (part.kind === "call") height += 33;
+    else height += 12 + Math.ceil(part.text.length / 90) * 22 + (part.text.split("\n", 40).length - 1) * 14;
+  }
+  return height;
+}
+
+interface ConversationProps {
+  turns: Turn[];
+  /** What was sent from this tab, counted. */
+  sent: number;
+  children?: ReactNode;
+}
+
+export function Conversation({ turns, sent, children }: ConversationProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const lastTop = useRef(0);
   const [below, setBelow] = useState(false);
+  const virtual = turns.length > VIRTUAL_FROM;
+  const virtualizer = useVirtualizer({
+    count: turns.length,
+    enabled: virtual,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => guessHeight(turns[index]),
+    getItemKey: (index) => turns[index]?.id ?? index,
+    overscan: OVERSCAN,
+  });
 
   const toEnd = useCallback(() => {
     const element = scroller.current;
@@ -52,6 +86,25 @@ export function Conversation({ turns, sent, children }: { turns: Turn[]; sent: n
     if (atEnd) setBelow(false);
   };
 
+  const last = turns.length - 1;
+  const items = virtual ? virtualizer.getVirtualItems().filter((item) => item.index < last) : [];
+  const lastStart = virtual ? (virtualizer.measurementsCache[last]?.start ?? virtualizer.getTotalSize()) : 0;
+  const above = items[0]?.start ?? 0;
+  const between = virtual ? Math.max(0, lastStart - (items.at(-1)?.end ?? 0)) : 0;
+  const drawn = virtual ? items.map((item) => item.index) : Array.from({ length: Math.max(0, last) }, (_, at) => at);
+
+  const view = (index: number) => {
+    const turn = turns[index];
+    if (!turn) return null;
+    return (
+      <div key={turn.id} data-index={index} ref={virtual ? virtualizer.measureElement : undefined}>
+        <TurnView turn={turn} last={index === last} />
+      </div>
+    );
+  };
+
+  const space = (key: string, height: number) => (height > 0 ? <div key={key} style={{ height }} /> : null);
+
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -60,12 +113,14 @@ export function Conversation({ turns, sent, children }: { turns: Turn[]; sent: n
         tabIndex={0}
         role="region"
         aria-label="Conversation"
-        className="h-full overflow-y-auto px-4 md:px-6"
+        // The list corrects the position itself when turns above turn out taller; the browser must not do it again.
+        className={cx("h-full overflow-y-auto px-4 md:px-6", virtual && "[overflow-anchor:none]")}
       >
-        <div ref={content}>
-          {turns.map((turn, index) => (
-            <TurnView key={turn.id} turn={turn} last={index === turns.length - 1} />
-          ))}
+        <div ref={content} data-turns={turns.length}>
+          <KeptStates>
+            {/* One list, in which a turn keeps its place when it stops being the last. */}
+            {[space("above", above), ...drawn.map(view), space("between", between), view(last)]}
+          </KeptStates>
           {children}
         </div>
       </div>

@@ -13,6 +13,7 @@ function call(id: string, change: Partial<ChatCall>): ChatCall {
     edgeName: id,
     args: {},
     parentId: "p",
+    round: 1,
     startedAt: "",
     state: "succeeded",
     error: null,

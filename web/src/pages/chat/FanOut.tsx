@@ -1,10 +1,14 @@
-/** The children of a fan-out: a line per distinct outcome, so that equal outputs fold together. */
+/** The children of a fan-out: a grid of hosts for each distinct outcome, so that equal outputs fold together. */
 import { ChevronRight } from "lucide-react";
-import { useMemo, useState } from "react";
+import { memo, useMemo } from "react";
 import { CallBody } from "../../components/CallRow";
+import { useKept } from "../../components/kept";
+import { gistOf } from "../../components/result/shape";
+import { Shown } from "../../components/Shown";
 import { StateWord } from "../../components/Words";
 import type { ChatCall } from "../../events/reducer";
 import { cx } from "../../lib/cx";
+import { countStates } from "./turn";
 
 interface Group {
   key: string;
@@ -19,27 +23,39 @@ export function groupByOutcome(calls: readonly ChatCall[]): Group[] {
     if (group) group.calls.push(call);
     else groups.set(key, { key, calls: [call] });
   }
-  return [...groups.values()];
+  // The most hosts first; a lone one that differs stands below, where it is seen.
+  return [...groups.values()].sort((a, b) => b.calls.length - a.calls.length);
 }
 
-export function FanOut({ calls }: { calls: ChatCall[] }) {
+export const FanOut = memo(function FanOut({ calls }: { calls: ChatCall[] }) {
   const groups = useMemo(() => groupByOutcome(calls), [calls]);
   return (
-    <ul className="flex flex-col gap-0.5">
-      {groups.map((group) => (
-        <GroupRow key={group.calls[0]?.id} calls={group.calls} />
-      ))}
-    </ul>
+    <div data-fan-out={calls.length}>
+      <p className="mb-1 text-12 text-muted">
+        {calls.length} hosts: {countStates(calls)}
+        {groups.length < calls.length &&
+          ` · ${groups.length} different ${groups.length === 1 ? "outcome" : "outcomes"}`}
+      </p>
+      <ul className="flex flex-col gap-1">
+        {groups.map((group) => (
+          <GroupRow key={group.calls[0]?.id} calls={group.calls} />
+        ))}
+      </ul>
+    </div>
   );
-}
+});
+
+const nameOf = (call: ChatCall) => call.edgeName ?? `host ${call.edgeId}`;
+const MOST_HOSTS = 120;
+const GIST = 200;
 
 function GroupRow({ calls }: { calls: ChatCall[] }) {
-  const [open, setOpen] = useState(false);
   const first = calls[0];
+  const [open, setOpen] = useKept(`fan-out.${first?.id}`, false);
   if (!first) return null;
-  const names = calls.map((call) => call.edgeName ?? `host ${call.edgeId}`).join(", ");
+  const gist = (first.error ?? first.progress ?? gistOf(first.result ?? null)).slice(0, GIST);
   return (
-    <li>
+    <li className="rounded-control bg-bg/60 px-1 py-1" data-outcome-of={calls.length}>
       <button
         type="button"
         aria-expanded={open}
@@ -51,12 +67,29 @@ function GroupRow({ calls }: { calls: ChatCall[] }) {
           size={12}
           className={cx("shrink-0 text-muted transition-transform", open && "rotate-90")}
         />
-        <span className="min-w-0 truncate">{names}</span>
-        {calls.length > 1 && <span className="text-muted">{calls.length} the same</span>}
+        <span className="shrink-0">
+          {calls.length === 1 ? <Shown text={nameOf(first)} /> : `${calls.length} hosts the same`}
+        </span>
+        <span className="min-w-0 flex-1 truncate font-mono text-muted max-md:hidden">
+          <Shown text={gist} />
+        </span>
         <span className="ml-auto flex">
           <StateWord value={first.state} />
         </span>
       </button>
+      {calls.length > 1 && (
+        <ul
+          aria-label="These hosts"
+          className="grid grid-cols-[repeat(auto-fill,minmax(108px,1fr))] gap-x-3 pl-6 text-12 text-muted"
+        >
+          {calls.slice(0, MOST_HOSTS).map((call) => (
+            <li key={call.id} className="truncate" title={nameOf(call)}>
+              <Shown text={nameOf(call)} />
+            </li>
+          ))}
+          {calls.length > MOST_HOSTS && <li>and {calls.length - MOST_HOSTS} more</li>}
+        </ul>
+      )}
       {open && (
         <div className="p-2">
           <CallBody call={first} />

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Archive, ArchiveRestore, Ellipsis, PencilLine, Pin, PinOff, Plus, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { api, messageOf } from "../../api/client";
 import { sessionsQuery } from "../../api/queries";
 import type { Session } from "../../api/types";
@@ -16,8 +16,14 @@ import { toast } from "../../components/toasts";
 import { cx } from "../../lib/cx";
 import { dayKey } from "../../lib/format";
 import { fuzzyFilter } from "../../lib/fuzzy";
+import { shownText } from "../../lib/hidden";
 
-export function SessionsColumn({ current, onOpen }: { current: string | null; onOpen?: () => void }) {
+interface SessionsColumnProps {
+  current: string | null;
+  onOpen?: () => void;
+}
+
+export const SessionsColumn = memo(function SessionsColumn({ current, onOpen }: SessionsColumnProps) {
   const sessions = useQuery(sessionsQuery);
   const [query, setQuery] = useState("");
   const [archived, setArchived] = useState(false);
@@ -77,7 +83,7 @@ export function SessionsColumn({ current, onOpen }: { current: string | null; on
       )}
     </div>
   );
-}
+});
 
 function byPinThenTime(a: Session, b: Session): number {
   return Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at);
@@ -121,7 +127,7 @@ function SessionItem({ session, here, onOpen }: { session: Session; here: boolea
         {session.running_turn_id && (
           <span role="img" aria-label="A turn runs" className="pulse-dot size-2 shrink-0 rounded-full bg-accent" />
         )}
-        <span className="truncate">{session.title || "New chat"}</span>
+        <span className="truncate">{shownText(session.title) || "New chat"}</span>
       </Link>
       <span className="absolute right-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 has-[:popover-open]:opacity-100 max-md:opacity-100">
         <Popover

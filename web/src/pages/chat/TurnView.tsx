@@ -4,37 +4,26 @@ import { Info } from "lucide-react";
 import { Fragment, memo } from "react";
 import { ApprovalCard } from "../../components/approval/ApprovalCard";
 import { CallRow } from "../../components/CallRow";
-import { Markdown } from "../../components/Markdown";
-import { askedOf, childrenOf, type Part, type Turn, waitingIn } from "../../events/reducer";
+import { CopyButton } from "../../components/Copy";
+import { Markdown } from "../../components/markdown/Markdown";
+import { Shown } from "../../components/Shown";
+import { askedOf, type ChatCall, childrenOf, type Part, type Turn, waitingIn } from "../../events/reducer";
 import type { Outcome } from "../../events/types";
 import { formatDuration } from "../../lib/format";
+import { shownText } from "../../lib/hidden";
 import { FanOut } from "./FanOut";
+import { answerOf, countStates } from "./turn";
 
 export const TurnView = memo(function TurnView({ turn, last }: { turn: Turn; last: boolean }) {
   return (
-    <article
-      data-turn={turn.id}
-      aria-label={turn.user ? `Turn: ${turn.user.text.slice(0, 80)}` : "Turn"}
-      // Turns far off the screen cost no layout; the last one grows and must be measured.
-      className={last ? undefined : "[contain-intrinsic-size:auto_320px] [content-visibility:auto]"}
-    >
+    <article data-turn={turn.id} aria-label={turn.user ? `Turn: ${shownText(turn.user.text.slice(0, 80))}` : "Turn"}>
       <div className="mx-auto flex max-w-[760px] flex-col gap-3 py-4">
-        {turn.user && (
-          <div
-            className="max-w-[85%] self-end rounded-card bg-raised px-3 py-2 break-words whitespace-pre-wrap"
-            data-user-message
-          >
-            {turn.user.text}
-          </div>
-        )}
-        {groupParts(turn.parts).map((group) =>
+        {turn.user && <UserMessage text={turn.user.text} />}
+        {groupParts(turn).map((group) =>
           Array.isArray(group) ? (
-            <Calls key={group[0]?.kind === "call" ? group[0].callId : ""} parts={group} turn={turn} />
+            <Calls key={group[0]?.id} calls={group} turn={turn} />
           ) : (
-            <PartView
-              key={group.kind === "text" ? group.messageId : group.kind === "notice" ? group.id : group.callId}
-              part={group}
-            />
+            <PartView key={group.kind === "text" ? group.messageId : group.id} part={group} />
           ),
         )}
         <TurnFoot turn={turn} last={last} />
@@ -43,24 +32,51 @@ export const TurnView = memo(function TurnView({ turn, last }: { turn: Turn; las
   );
 });
 
-/** Calls that follow one another stand together. */
-function groupParts(parts: Part[]): (Part | Part[])[] {
-  const groups: (Part | Part[])[] = [];
-  for (const part of parts) {
+function UserMessage({ text }: { text: string }) {
+  return (
+    <div className="group/said flex max-w-[85%] items-start gap-1 self-end">
+      <span className="mt-1 opacity-0 group-focus-within/said:opacity-100 group-hover/said:opacity-100">
+        <CopyButton text={text} label="Copy what was asked" tipSide="left" />
+      </span>
+      <div className="min-w-0 rounded-card bg-raised px-3 py-2 break-words whitespace-pre-wrap" data-user-message>
+        <Shown text={text} />
+      </div>
+    </div>
+  );
+}
+
+/** Calls of one round that follow one another ran side by side, and stand together. */
+function groupParts(turn: Turn): (Exclude<Part, { kind: "call" }> | ChatCall[])[] {
+  const groups: (Exclude<Part, { kind: "call" }> | ChatCall[])[] = [];
+  for (const part of turn.parts) {
+    if (part.kind !== "call") {
+      groups.push(part);
+      continue;
+    }
+    const call = turn.calls[part.callId];
+    if (!call) continue;
     const before = groups.at(-1);
-    if (part.kind !== "call") groups.push(part);
-    else if (Array.isArray(before)) before.push(part);
-    else groups.push([part]);
+    if (Array.isArray(before) && before[0]?.round === call.round) before.push(call);
+    else groups.push([call]);
   }
   return groups;
 }
 
-function Calls({ parts, turn }: { parts: Part[]; turn: Turn }) {
+function Calls({ calls, turn }: { calls: ChatCall[]; turn: Turn }) {
+  const many = calls.length > 1;
   return (
-    <div className="flex flex-col gap-1">
-      {parts.map((part) => {
-        const call = part.kind === "call" ? turn.calls[part.callId] : undefined;
-        if (!call) return null;
+    <div
+      className="flex flex-col gap-1"
+      role="group"
+      aria-label={many ? `${calls.length} calls side by side` : "A call"}
+      data-parallel={many ? calls.length : undefined}
+    >
+      {many && (
+        <p className="text-12 text-muted">
+          {calls.length} calls side by side: {countStates(calls)}
+        </p>
+      )}
+      {calls.map((call) => {
         const children = childrenOf(turn, call.id);
         return (
           <Fragment key={call.id}>
@@ -75,22 +91,25 @@ function Calls({ parts, turn }: { parts: Part[]; turn: Turn }) {
   );
 }
 
-function PartView({ part }: { part: Part }) {
+function PartView({ part }: { part: Exclude<Part, { kind: "call" }> }) {
   if (part.kind === "notice") {
     return (
       <p className="flex items-start gap-2 text-13 text-muted">
         <Info aria-hidden size={14} className="mt-[3px] shrink-0" />
-        {part.text}
+        <span className="min-w-0 break-words">
+          <Shown text={part.text} />
+        </span>
       </p>
     );
   }
-  if (part.kind !== "text") return null;
   return (
     <div data-answer>
       {part.reasoning && (
-        <p className="mb-2 border-l-2 border-line pl-3 text-13 whitespace-pre-wrap text-muted">{part.reasoning}</p>
+        <p className="mb-2 border-l-2 border-line pl-3 text-13 break-words whitespace-pre-wrap text-muted">
+          <Shown text={part.reasoning} />
+        </p>
       )}
-      <Markdown text={part.text} />
+      <Markdown text={part.text} streaming={!part.complete} />
     </div>
   );
 }
@@ -111,6 +130,7 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
       </p>
     );
   }
+  const answer = answerOf(turn);
   const facts = [
     turn.durationMs !== null && formatDuration(turn.durationMs),
     turn.usage &&
@@ -127,22 +147,25 @@ function TurnFoot({ turn, last }: { turn: Turn; last: boolean }) {
         >
           <Info aria-hidden size={14} className="mt-[3px] shrink-0 text-mutating" />
           <span>
-            {OUTCOMES[turn.outcome]} {turn.reason}
+            {OUTCOMES[turn.outcome]} {turn.reason && <Shown text={turn.reason} />}
           </span>
         </p>
       )}
-      <p className="text-12 text-muted">
-        {turn.model?.builtin && turn.model.provider !== "command" && last && (
-          <>
-            Answered by the built-in router: rules, not a language model.{" "}
-            <Link to="/settings/models" className="underline underline-offset-2 hover:text-text">
-              Models
-            </Link>
-            {facts.length > 0 && " · "}
-          </>
-        )}
-        <span className="tabular">{facts.join(" · ")}</span>
-      </p>
+      <div className="flex items-start gap-2">
+        <p className="min-w-0 flex-1 text-12 leading-6 text-muted">
+          {turn.model?.builtin && turn.model.provider !== "command" && last && (
+            <>
+              Answered by the built-in router: rules, not a language model.{" "}
+              <Link to="/settings/models" className="underline underline-offset-2 hover:text-text">
+                Models
+              </Link>
+              {facts.length > 0 && " · "}
+            </>
+          )}
+          <span className="tabular">{facts.join(" · ")}</span>
+        </p>
+        {answer !== "" && <CopyButton text={answer} label="Copy the answer" tipSide="left" />}
+      </div>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Sending, stopping and queueing in one chat. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, api, messageOf } from "../../api/client";
 import { sessionsQuery } from "../../api/queries";
 import { toast } from "../../components/toasts";
@@ -38,6 +38,23 @@ export function useChat(sessionId: string) {
     mutate(queued);
   }, [queued, running, isPending, mutate]);
 
+  const state = useRef({ busy: false, last: "" });
+  state.current = { busy: running || isPending, last: last?.id ?? "" };
+  // These stay the same while text streams in, so that what doesn't change isn't drawn again.
+  const send = useCallback(
+    (text: string) => {
+      setSent((count) => count + 1);
+      if (state.current.busy) setQueued(text);
+      else mutate(text);
+    },
+    [mutate],
+  );
+  const stopNow = stop.mutate;
+  const stopLast = useCallback(() => {
+    if (state.current.last) stopNow(state.current.last);
+  }, [stopNow]);
+  const dropQueued = useCallback(() => setQueued(null), []);
+
   return {
     open,
     turns,
@@ -46,13 +63,9 @@ export function useChat(sessionId: string) {
     queued,
     /** Messages sent from here. */
     sent,
-    send: (text: string) => {
-      setSent((count) => count + 1);
-      if (running || isPending) setQueued(text);
-      else mutate(text);
-    },
-    dropQueued: () => setQueued(null),
-    stop: () => last && stop.mutate(last.id),
+    send,
+    dropQueued,
+    stop: stopLast,
     stopping: stop.isPending,
   };
 }
