@@ -9,12 +9,13 @@ import { changeFirstPassword, fillSignIn, NEW_PASSWORD, settings, signIn } from 
 import { approvals } from "./approvals.mjs";
 import { axeProblems } from "./axe.mjs";
 import { launch, openContext } from "./browser.mjs";
+import { budgets } from "./budgets.mjs";
 import { ask, finished, textOf } from "./chat.mjs";
 import { enrolHost } from "./enrol.mjs";
 import { lookAtAll, SCREENSHOTS, settle } from "./looks.mjs";
 import { packs } from "./packs.mjs";
+import { results, resultsChat } from "./results.mjs";
 import { signing } from "./signing.mjs";
-import { keysUnderLoad } from "./typing.mjs";
 
 mkdirSync(SCREENSHOTS, { recursive: true });
 const account = settings();
@@ -281,7 +282,9 @@ async function tour() {
     complaints.splice(heard);
   });
 
-  await step("typing stays quick in a chat of 2,000 messages", () => keysUnderLoad(context));
+  await results({ step, context });
+
+  await budgets({ step, context, page, complaints, sessionUrl, openStreams: () => streams });
 
   await step("the README's picture shows what the product does", async () => {
     const one = await context.newPage();
@@ -327,6 +330,12 @@ async function tour() {
         "chat-open-call": async (one) => {
           await one.goto(sessionUrl);
           await openCall(one, "host_load");
+        },
+        "chat-results": async (one) => {
+          await resultsChat().show(one);
+          await openCall(one, "bash");
+          await openCall(one, "write_file");
+          await one.getByRole("region", { name: "Conversation" }).evaluate((element) => element.scrollTo(0, 0));
         },
         "chat-new": "/",
         "chat-tool-form": async (one) => {
