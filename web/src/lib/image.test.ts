@@ -34,6 +34,10 @@ describe("a picture in a result", () => {
     ["an SVG that claims to be a PNG", `data:image/png;base64,${bytes("<svg onload=alert(1)>", filler)}`],
     ["HTML", `data:text/html;base64,${bytes("<script>alert(1)</script>", filler)}`],
     ["a sound that begins as WebP does", bytes("RIFF", [50, 0, 0, 0], "WAVEfmt ", filler)],
+    [
+      "a sound that goes on as WebP does",
+      bytes("RIFF", [50, 0, 0, 0], "WAVEVP8X", [10, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 49, 0, 0], filler),
+    ],
     ["a PNG of another alphabet", `${png.slice(0, 20)}<script>${png.slice(28)}`],
     ["a PNG without a size", png.slice(0, 20)],
     ["a JPEG without a frame", bytes([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0, 0], filler)],
