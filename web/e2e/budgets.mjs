@@ -48,7 +48,7 @@ async function longChat(page) {
 /** Gives events to the page as another tab would that holds the stream. */
 function tell(page, events) {
   return page.evaluate((all) => {
-    window.channel ??= new BroadcastChannel("steadyhand.events");
+    window.channel ??= new BroadcastChannel("steadyhand.events.v2");
     window.channel.postMessage({ type: "signals", signals: all.map((event) => ({ type: "turn-event", event })) });
   }, events);
 }
@@ -94,7 +94,7 @@ async function fastStream(page) {
         if (watched.shown === null) requestAnimationFrame(frame);
       };
       requestAnimationFrame(frame);
-      const channel = new BroadcastChannel("steadyhand.events");
+      const channel = new BroadcastChannel("steadyhand.events.v2");
       const signal = (text) => {
         watched.sent += 1;
         const event = { ...first, id: first.id + watched.sent, payload: { ...first.payload, text } };

@@ -47,6 +47,8 @@ const NAMES = [
   "resync.v1",
 ];
 
+/** Tabs talk only to those that speak the same: after an upgrade some may run the console of before for a while. */
+const NAME = "steadyhand.events.v2";
 /** So long signals are gathered for the other tabs: a message for each would cost more than drawing them. */
 const GATHER_MS = 16;
 const RETRY_MIN_MS = 1_000;
@@ -107,7 +109,7 @@ export class SharedStream {
     if (!this.#stopped) return;
     this.#stopped = false;
     if (typeof BroadcastChannel !== "undefined") {
-      this.#channel = new BroadcastChannel("steadyhand.events");
+      this.#channel = new BroadcastChannel(NAME);
       this.#channel.onmessage = (message: MessageEvent<Message>) => this.#hear(message.data);
       this.#channel.postMessage({ type: "hello" } satisfies Message);
     }
@@ -116,7 +118,7 @@ export class SharedStream {
     // Web Locks need a secure context. Without them each tab reads its own stream.
     if (this.#channel && navigator.locks) {
       navigator.locks
-        .request("steadyhand.events", () => {
+        .request(NAME, () => {
           if (this.#stopped) return;
           return new Promise<void>((resolve) => {
             this.#release = resolve;
