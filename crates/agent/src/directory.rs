@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use gate::{HostDirectory, HostFacts, HostState};
 use llm::{HostRef, Provider};
+use model::Reach;
 use std::sync::Arc;
 
 /// Finds the model of a chat.
@@ -23,8 +24,8 @@ pub struct ModelUnavailable(pub String);
 
 /// Tells the hosts.
 pub trait HostList: Send + Sync {
-    /// Every host that an operator may use, in the order in which a model is told of them.
-    fn hosts(&self) -> Vec<HostRef>;
+    /// Every host within `reach`, in the order in which a model is told of them.
+    fn hosts(&self, reach: &Reach) -> Vec<HostRef>;
 }
 
 /// The hosts of the inventory: those that can be, or could again be, used.
@@ -41,11 +42,11 @@ impl<L: Fn(&HostFacts) -> bool + Send + Sync> Inventory<L> {
 }
 
 impl<L: Fn(&HostFacts) -> bool + Send + Sync> HostList for Inventory<L> {
-    fn hosts(&self) -> Vec<HostRef> {
+    fn hosts(&self, reach: &Reach) -> Vec<HostRef> {
         self.directory
             .hosts()
             .into_iter()
-            .filter(|host| host.state != HostState::Revoked)
+            .filter(|host| host.state != HostState::Revoked && reach.includes(host.id, &host.labels))
             .map(|host| HostRef {
                 id: host.id.0,
                 local: (self.is_local)(&host),

@@ -326,8 +326,9 @@ impl Runner {
         })
     }
 
+    /// The hosts that the person behind the turn reaches.
     pub(crate) fn hosts(&self) -> Vec<HostRef> {
-        self.inner.hosts.hosts()
+        self.inner.hosts.hosts(&self.inner.storage.users().reach_of(self.user))
     }
 
     /// The places that the operator named in this chat.

@@ -305,7 +305,7 @@ impl Agent {
         if inner.running().len() >= inner.limits.turns {
             return Err(AgentError::TooMany(inner.limits.turns));
         }
-        let hosts = inner.hosts.hosts();
+        let hosts = inner.hosts.hosts(&inner.storage.users().reach_of(submit.user));
         let (start, provider, label) = match command::read(&submit.text, &inner.catalogue.load(), &hosts) {
             Command::Words => {
                 let provider = inner.models.provider_for(session.model.as_deref()).await?;

@@ -60,8 +60,10 @@ impl Audited {
             limits: CallLimits {
                 per_person_hour: 0,
                 per_tool_hour: 0,
+                per_edge_hour: 0,
                 per_person_at_once: 0,
                 per_tool_at_once: 0,
+                per_edge_at_once: 0,
                 ..CallLimits::default()
             },
             approvals: gate::ApprovalRules::default(),

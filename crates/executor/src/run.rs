@@ -119,7 +119,8 @@ impl Executor {
         let children = Arc::new(Children::new(self.clone(), call, stops, own_time.clone()));
         let context = ToolContext {
             caller: Arc::clone(&children) as Arc<dyn skill::Caller>,
-            hosts: Arc::clone(&self.inner.hosts),
+            // As the person behind the call sees it.
+            hosts: self.inner.gate.hosts_of(call.principal().person()),
             storage: self.inner.storage.clone(),
             clock: Arc::clone(self.inner.storage.clock()),
         };

@@ -11,6 +11,7 @@ mod door {
     pub mod grants;
     pub mod own_packs;
     pub mod packs;
+    pub mod reach;
     pub mod signed;
     pub mod support;
     pub mod tools;

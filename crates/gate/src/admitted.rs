@@ -6,12 +6,12 @@ use crate::{CallRequest, Principal};
 use model::{CallId, Class, EdgeId, Origin, Timestamp};
 use serde_json::Value;
 use skill::Capability;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A call that the gate has let through. Only the gate makes one, and only once its `running` row is durable, so
 /// holding it proves that the decision is on record.
-#[derive(Debug)]
 pub struct AdmittedCall {
     request: CallRequest,
     capability: Arc<Capability>,
@@ -23,6 +23,24 @@ pub struct AdmittedCall {
     evidence: Option<Arc<[u8]>>,
     progress: ProgressTeller,
     _permit: Permit,
+}
+
+impl fmt::Debug for AdmittedCall {
+    /// Without the arguments, which are exact and may hold secrets, and without what people have signed, which holds
+    /// them too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdmittedCall")
+            .field("call_id", &self.request.call_id)
+            .field("key", &self.request.key)
+            .field("edge", &self.request.edge)
+            .field("class", &self.class)
+            .field("origin", &self.request.origin)
+            .field("deadline", &self.deadline)
+            .field("timeout", &self.timeout)
+            .field("seq", &self.seq)
+            .field("approval", &self.approval)
+            .finish_non_exhaustive()
+    }
 }
 
 impl AdmittedCall {

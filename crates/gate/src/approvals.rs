@@ -193,14 +193,19 @@ pub(crate) struct Standing {
 }
 
 impl Gate {
-    /// Whether somebody may know of an approval.
+    /// Whether somebody may know of an approval: of their own calls always, of others' where they reach the host.
     pub fn may_see_approval(&self, who: &Decider, approval: &Approval) -> bool {
-        may_see(who, approval.call.person())
+        let call = &approval.call;
+        may_see(who, call.person()) && (call.person() == who.user || self.reaches(who.user, call.edge))
     }
 
     /// Whether somebody may know of a grant.
     pub fn may_see_grant(&self, who: &Decider, grant: &Grant) -> bool {
-        may_see(who, grant.person)
+        let edge = match &grant.edges {
+            GrantEdges::This(edge, _) => Some(*edge),
+            GrantEdges::Labels(_) | GrantEdges::Any => None,
+        };
+        may_see(who, grant.person) && (grant.person == who.user || self.reaches(who.user, edge))
     }
 
     /// Whether somebody has the right to decide on an approval, whatever its state.
@@ -212,6 +217,9 @@ impl Gate {
         let call = &approval.call;
         if who.by_token {
             return Err("An API token never decides; a person signs in to do so.".to_owned());
+        }
+        if let Some(reason) = self.out_of_reach(who.user, call.edge) {
+            return Err(reason);
         }
         if approval.signing.is_some() && call.person() == who.user {
             return Err(
@@ -299,6 +307,9 @@ impl Gate {
             let now = approvals.find(id).await.map_err(GateError::Approval)?;
             return Ok(Ruled::Before(Box::new(now.unwrap_or(approval))));
         };
+        if let Err(reason) = self.grants_no_more_than_it_reaches(who, &approval, &ruling) {
+            return Ok(Ruled::Invalid(reason));
+        }
         let grant = match self.new_grant(&approval, exact, &ruling) {
             Ok(grant) => grant,
             Err(reason) => return Ok(Ruled::Invalid(reason)),
@@ -315,6 +326,23 @@ impl Gate {
         let now = approvals.find(id).await.map_err(GateError::Approval)?;
         let Some(now) = now.map(Box::new) else { return Ok(Ruled::NotFound) };
         Ok(if decided == Decided::Done { Ruled::Done(now) } else { Ruled::Before(now) })
+    }
+
+    /// Whoever is restricted to hosts allows nothing on others.
+    fn grants_no_more_than_it_reaches(
+        &self,
+        who: &Decider,
+        approval: &Approval,
+        ruling: &Ruling,
+    ) -> Result<(), String> {
+        let reach = self.storage.users().reach_of(who.user);
+        let wider = ruling.grant.as_ref().is_some_and(|wish| wish.edges != WishedEdges::This);
+        if reach.is_everywhere() || approval.call.edge.is_none() || !wider {
+            return Ok(());
+        }
+        Err(format!(
+            "Your account is restricted to {reach}, so a grant of yours can only be for the host of this call."
+        ))
     }
 
     /// The grant that goes with a decision.

@@ -2,10 +2,11 @@
 
 use crate::approvals::{Standing, binding};
 use crate::decide::{Decision, Facts, decide};
-use crate::limits::{Limiter, Permit};
+use crate::limits::{Limiter, Permit, Towards};
 use crate::packs::PackBook;
 use crate::procedures::SigningBook;
 use crate::progress::{CallProgress, ProgressTeller};
+use crate::reach::Reached;
 use crate::review::{Needs, Outcome, Question, Review, Reviewer, lacking};
 use crate::rule::Rule;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     ProbeRules, Recorded, Recorder, Redactor, SigningPins, ToolPolicy, WaitingCall,
 };
 use arc_swap::ArcSwap;
-use model::{ApprovalId, CallId, CallState, GrantId, PolicyDecision, Role, Roles, Scope, Timestamp};
+use model::{ApprovalId, CallId, CallState, Class, GrantId, PolicyDecision, Role, Roles, Scope, Timestamp};
 use serde_json::Value;
 use skill::{Capability, Catalogue, Definition};
 use std::fmt;
@@ -164,7 +165,7 @@ impl Gate {
 
     /// Which limit a call would reach now, in a sentence.
     pub(crate) fn limit_reached(&self, request: &CallRequest) -> Option<String> {
-        self.limiter.look(self.storage.now(), request.caller.person(), &request.key)
+        self.limiter.look(self.storage.now(), &Towards::of(request))
     }
 
     /// Looks at a request as it is now; normalises its arguments.
@@ -194,10 +195,13 @@ impl Gate {
         let catalogue = self.catalogue.load_full();
         let own_packs = self.packs.own();
         let imported = self.signing.imported();
+        let reach = self.storage.users().reach_of(request.caller.person());
+        let hosts = Reached::new(Arc::clone(&self.hosts), Arc::clone(&reach));
         let reviewer = Reviewer {
             catalogue: &catalogue,
             policy: &self.policy,
-            hosts: self.hosts.as_ref(),
+            hosts: &hosts,
+            reach: &reach,
             probes: &self.probes,
             own_packs: &own_packs,
             freezes: &self.storage.freezes().current(),
@@ -231,16 +235,7 @@ impl Gate {
             match by_grant {
                 ByGrant::Admitted(seq, grant, permit) => {
                     let timeout = self.timeout_of(&request);
-                    let deadline = self.storage.now() + timeout;
-                    let admitted = AdmittedCall::new(
-                        request,
-                        capability,
-                        review.class,
-                        deadline,
-                        timeout,
-                        permit,
-                        self.progress.clone(),
-                    );
+                    let admitted = self.admitted(request, capability, review.class, timeout, permit);
                     let admitted = admitted.with_approval(seq, Some(grant.to_string()));
                     return Ok(Admission::Admitted(Box::new(admitted)));
                 }
@@ -261,15 +256,7 @@ impl Gate {
 
         match (outcome, permit) {
             (Outcome::Run(capability), Some(permit)) => {
-                let admitted = AdmittedCall::new(
-                    request,
-                    capability,
-                    class,
-                    deadline,
-                    timeout,
-                    permit,
-                    self.progress.clone(),
-                );
+                let admitted = self.admitted(request, capability, class, timeout, permit);
                 Ok(Admission::Admitted(Box::new(admitted.with_approval(seq, None))))
             }
             (outcome, _) => {
@@ -304,7 +291,7 @@ impl Gate {
             return refuse(review, reason);
         }
         let now = self.storage.now();
-        let permit = match self.limiter.take(now, request.caller.person(), &request.key) {
+        let permit = match self.limiter.take(now, Towards::of(request)) {
             Ok(permit) => permit,
             Err(reason) => return refuse(review, reason),
         };
@@ -395,6 +382,19 @@ impl Gate {
         Ok(Admission::Waiting(waiting))
     }
 
+    /// A call whose `running` row is durable; its time begins to run.
+    pub(crate) fn admitted(
+        &self,
+        request: CallRequest,
+        capability: Arc<Capability>,
+        class: Class,
+        timeout: Duration,
+        permit: Permit,
+    ) -> AdmittedCall {
+        let deadline = self.storage.now() + timeout;
+        AdmittedCall::new(request, capability, class, deadline, timeout, permit, self.progress.clone())
+    }
+
     fn timeout_of(&self, request: &CallRequest) -> Duration {
         request.timeout.unwrap_or(self.limits.default_timeout).min(self.limits.max_timeout)
     }
@@ -455,7 +455,7 @@ impl Gate {
         if !matches!(outcome, Outcome::Run(_)) {
             return (outcome, None);
         }
-        match self.limiter.take(now, request.caller.person(), &request.key) {
+        match self.limiter.take(now, Towards::of(request)) {
             Ok(permit) => (outcome, Some(permit)),
             Err(reason) => (Outcome::Refuse { policy: PolicyDecision::Deny, reason }, None),
         }
@@ -533,7 +533,7 @@ impl Gate {
             self.storage.calls().list(&filter, None, REMEMBERED).await.map_err(GateError::Recover)?;
         recent.reverse();
         for row in recent.iter().filter(|row| row.started_at.is_some()) {
-            self.limiter.remember(row.created_at, row.person(), &row.tool);
+            self.limiter.remember(row.created_at, Towards::new(row.person(), &row.tool, row.edge));
         }
         Ok(settled)
     }

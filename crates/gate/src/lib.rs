@@ -18,6 +18,7 @@ mod places;
 mod policy;
 mod procedures;
 mod progress;
+mod reach;
 mod reasons;
 mod record;
 pub mod redact;

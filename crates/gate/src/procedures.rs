@@ -17,7 +17,7 @@ use std::sync::Arc;
 use storage::approvers::{KeyOffer, NewOffer, StoredApprovers};
 use storage::sops::{NewSop, SopStep, StoredSop};
 use storage::{Actor, Storage, StorageError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -36,7 +36,7 @@ pub struct SigningPins {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedStep {
-    /// The procedure's id. Its newest version counts that isn't revoked.
+    /// The procedure's id. Its newest version counts, or none if that is revoked.
     pub id: String,
     /// The step's name.
     pub step: String,
@@ -138,9 +138,11 @@ pub(crate) struct Covered {
 }
 
 impl Imported {
-    /// The version of a procedure that counts: the newest that isn't revoked.
+    /// The version of a procedure that counts: the newest. None does once that is revoked: whoever takes a version back
+    /// doesn't mean the one that it had replaced.
     pub(crate) fn newest(&self, id: &str) -> Option<&Procedure> {
-        self.procedures.iter().find(|it| it.stored.id == id && it.stored.revoked_at.is_none())
+        let newest = self.procedures.iter().find(|it| it.stored.id == id)?;
+        newest.stored.revoked_at.is_none().then_some(newest)
     }
 
     /// One version of a procedure.
@@ -151,10 +153,10 @@ impl Imported {
     /// How a procedure stands.
     pub fn state_of(&self, procedure: &Procedure, now: Timestamp) -> SopState {
         let stored = &procedure.stored;
-        if stored.revoked_at.is_some() {
+        let Some(newest) = self.newest(&stored.id).filter(|_| stored.revoked_at.is_none()) else {
             return SopState::Revoked;
-        }
-        if self.newest(&stored.id).is_some_and(|newest| newest.stored.version != stored.version) {
+        };
+        if newest.stored.version != stored.version {
             return SopState::Superseded;
         }
         match &procedure.sop {
@@ -308,6 +310,8 @@ pub struct SigningBook {
     imported: ArcSwap<Imported>,
     /// Held while it is read anew.
     changing: Mutex<()>,
+    /// How often it was.
+    changes: watch::Sender<u64>,
 }
 
 impl fmt::Debug for SigningBook {
@@ -318,12 +322,23 @@ impl fmt::Debug for SigningBook {
 
 impl SigningBook {
     pub(crate) fn new(storage: Storage, pins: SigningPins) -> Self {
-        Self { storage, pins, imported: ArcSwap::default(), changing: Mutex::default() }
+        Self {
+            storage,
+            pins,
+            imported: ArcSwap::default(),
+            changing: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }
     }
 
     /// What the configuration trusts.
     pub fn pins(&self) -> &SigningPins {
         &self.pins
+    }
+
+    /// That something was imported, revoked, offered or withdrawn, from this moment on.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Everything that was imported.
@@ -341,6 +356,7 @@ impl SigningBook {
         let credentials =
             offers.into_iter().filter_map(|offer| Some((offer.key_id, offer.credential_id?))).collect();
         self.imported.store(Arc::new(Imported { procedures, approvers, credentials }));
+        self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
 
@@ -400,7 +416,7 @@ impl SigningBook {
         self.load().await
     }
 
-    /// Revokes one version of a procedure: no call starts by it from here on.
+    /// Revokes one version of a procedure and all before it: no call starts by them from here on.
     ///
     /// # Errors
     ///

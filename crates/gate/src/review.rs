@@ -9,7 +9,7 @@ use crate::{
     ApprovalProof, CallRequest, HostDirectory, HostFacts, HostState, OwnPacks, ProbeRules, Redactor,
     ToolPolicy,
 };
-use model::{Class, ClassReason, EdgeId, PolicyDecision, Scope, Timestamp};
+use model::{Class, ClassReason, EdgeId, PolicyDecision, Reach, Scope, Timestamp};
 use serde_json::{Map, Value};
 use skill::{Capability, Catalogue, Definition, Source};
 use std::sync::Arc;
@@ -71,7 +71,9 @@ fn stopped(outcome: Outcome, rule: Rule) -> Stopped {
 pub(crate) struct Reviewer<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) policy: &'a ToolPolicy,
+    /// The hosts that the person behind the call reaches.
     pub(crate) hosts: &'a dyn HostDirectory,
+    pub(crate) reach: &'a Reach,
     pub(crate) probes: &'a ProbeRules,
     pub(crate) own_packs: &'a OwnPacks,
     pub(crate) freezes: &'a FreezeState,
@@ -152,7 +154,7 @@ impl Reviewer<'_> {
             return Err(stopped(deny(reason), Rule::Narrowing));
         }
         match request.scope {
-            Scope::Host => check_host(capability, request, host)?,
+            Scope::Host => check_host(capability, request, host, self.reach)?,
             Scope::Manager => {
                 if let Some(reason) = lacking(capability) {
                     return Err(stopped(deny(reason), Rule::Prerequisites));
@@ -443,11 +445,20 @@ fn check_host(
     capability: &Capability,
     request: &CallRequest,
     host: Option<&HostFacts>,
+    reach: &Reach,
 ) -> Result<(), Stopped> {
     let deny = |reason: String| stopped(deny(reason), Rule::Host);
     let definition = capability.definition();
     let Some(host) = host else {
         let id = request.edge.map(|edge| edge.to_string()).unwrap_or_default();
+        if !reach.is_everywhere() {
+            // The same for a host that is there and for one that isn't, so that ids can't be tried out.
+            let reason = format!(
+                "There is no host with the id {id} among those that the account behind this call may use: it is \
+                 restricted to {reach}. query_edges lists them."
+            );
+            return Err(stopped(self::deny(reason), Rule::Reach));
+        }
         return Err(deny(format!("There is no host with the id {id}; query_edges lists them.")));
     };
     let name = format!("`{}` (edge {})", host.name, host.id);

@@ -47,6 +47,8 @@ pub enum Rule {
     Narrowing,
     /// How the host stands.
     Host,
+    /// The hosts to which the account is restricted.
+    Reach,
     /// What the machine lacks.
     Prerequisites,
     /// Where probes never go.
@@ -80,6 +82,7 @@ impl fmt::Display for Rule {
             Self::Arguments => f.write_str("arguments"),
             Self::Narrowing => f.write_str("tools of the chat"),
             Self::Host => f.write_str("host"),
+            Self::Reach => f.write_str("hosts of the account"),
             Self::Prerequisites => f.write_str("prerequisites"),
             Self::Probes => f.write_str("security.probes"),
             Self::UntrustedText => f.write_str("untrusted text"),

@@ -2,6 +2,7 @@
 
 use crate::approvals::binding;
 use crate::gate::used_up;
+use crate::limits::Towards;
 use crate::review::{Needs, Outcome, Review, frozen};
 use crate::signatures::newer_version;
 use crate::{
@@ -117,22 +118,12 @@ impl Gate {
             _ => None,
         };
         let covered = needs.and_then(|needs| needs.covered);
-        let permit =
-            self.limiter.take(self.storage.now(), request.caller.person(), &request.key).map_err(refused)?;
+        let permit = self.limiter.take(self.storage.now(), Towards::of(&request)).map_err(refused)?;
         let timeout = approval.timeout;
-        let deadline = self.storage.now() + timeout;
         let maximum_runs = covered.as_ref().map(|covered| covered.maximum_runs);
         match self.storage.approvals().start(row.id, timeout, maximum_runs).await? {
             Started::Done(seq) => {
-                let admitted = AdmittedCall::new(
-                    request,
-                    capability,
-                    class,
-                    deadline,
-                    timeout,
-                    permit,
-                    self.progress.clone(),
-                );
+                let admitted = self.admitted(request, capability, class, timeout, permit);
                 let admitted = admitted.with_approval(seq, Some(approval.id.to_string()));
                 Ok(Ok(admitted.with_evidence(evidence)))
             }

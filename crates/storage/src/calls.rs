@@ -6,7 +6,7 @@ mod query;
 mod row;
 
 pub use local::LocalEnd;
-pub use query::{CallCursor, CallFilter, DensityBucket};
+pub use query::{CallCursor, CallFilter, DensityBucket, Within};
 pub use row::CallRow;
 pub(crate) use row::{StoredCall, prefixed_columns};
 

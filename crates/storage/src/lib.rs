@@ -16,6 +16,7 @@ pub mod freezes;
 pub mod grants;
 pub mod models;
 pub mod packs;
+mod reach;
 pub mod settings;
 pub mod signins;
 pub mod sops;
@@ -38,6 +39,7 @@ use calls::CallChange;
 use freezes::FreezeBook;
 use futures::future::BoxFuture;
 use model::{Clock, Timestamp};
+use reach::ReachBook;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use std::fs;
@@ -71,6 +73,7 @@ pub struct Storage {
     call_changes: broadcast::Sender<CallChange>,
     approval_changes: broadcast::Sender<ApprovalChange>,
     freezes: Arc<FreezeBook>,
+    reaches: Arc<ReachBook>,
 }
 
 impl Storage {
@@ -104,7 +107,9 @@ impl Storage {
         let (approval_changes, _) = broadcast::channel(APPROVAL_CHANGES);
         let freezes = writer.write(|conn| Box::pin(freezes::load(conn))).await?;
         let freezes = Arc::new(FreezeBook::new(freezes));
-        let storage = Self { writer, readers, clock, keys, call_changes, approval_changes, freezes };
+        let reaches = writer.write(|conn| Box::pin(reach::load(conn))).await?;
+        let reaches = Arc::new(ReachBook::new(reaches));
+        let storage = Self { writer, readers, clock, keys, call_changes, approval_changes, freezes, reaches };
         let now = storage.now();
         storage.write(move |conn| Box::pin(audit::begin_chain(conn, now))).await?;
         Ok(storage)

@@ -143,11 +143,11 @@ impl Sops<'_> {
         self.0.write(move |conn| Box::pin(async move { import(conn, now, &sop, by, actor).await })).await
     }
 
-    /// Revokes one version; again is as once.
+    /// Revokes one version and every one before it, so that none of those counts again; again is as once.
     ///
     /// # Errors
     ///
-    /// Fails if there is none, and if the database does.
+    /// Fails if there is no such version, and if the database does.
     pub async fn revoke(
         &self,
         id: String,
@@ -239,14 +239,24 @@ async fn revoke(
         Some(Some(_)) => return Ok(()),
         Some(None) => {}
     }
-    sqlx::query("UPDATE sops SET revoked_at = $1, revoked_by = $2 WHERE id = $3 AND version = $4")
-        .bind(micros(now))
-        .bind(by.0)
-        .bind(id)
-        .bind(version.cast_signed())
-        .execute(&mut *conn)
-        .await?;
-    let payload = json!({"id": id, "version": version});
+    let older: Vec<i64> = sqlx::query_scalar(
+        "SELECT version FROM sops WHERE id = $1 AND version < $2 AND revoked_at IS NULL ORDER BY version DESC",
+    )
+    .bind(id)
+    .bind(version.cast_signed())
+    .fetch_all(&mut *conn)
+    .await?;
+    sqlx::query(
+        "UPDATE sops SET revoked_at = $1, revoked_by = $2
+         WHERE id = $3 AND version <= $4 AND revoked_at IS NULL",
+    )
+    .bind(micros(now))
+    .bind(by.0)
+    .bind(id)
+    .bind(version.cast_signed())
+    .execute(&mut *conn)
+    .await?;
+    let payload = json!({"id": id, "version": version, "with_it": older});
     audit::append(conn, now, AuditEntry { kind: "sop.revoked", call_id: None, actor, payload }).await?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Accounts: people who sign in, and the service account of the local command line.
 
 use crate::audit::{self, Actor, AuditEntry};
-use crate::{Conn, Storage, StorageError, from_micros, micros};
-use model::{Role, Roles, Timestamp, UserId};
+use crate::{Conn, Storage, StorageError, from_micros, micros, reach};
+use model::{Reach, Role, Roles, Timestamp, UserId};
 use serde_json::json;
 use std::fmt;
 
@@ -38,6 +38,8 @@ pub struct User {
     pub kind: UserKind,
     /// What it may do.
     pub roles: Roles,
+    /// Which hosts it may see and use.
+    pub reach: Reach,
     /// Nothing but a change of the password is allowed until it happened.
     pub must_change_password: bool,
     /// Can't sign in, and its tokens don't work.
@@ -87,6 +89,8 @@ pub struct UserChange {
     pub display_name: Option<String>,
     /// What it may do.
     pub roles: Option<Roles>,
+    /// Which hosts it may see and use.
+    pub reach: Option<Reach>,
     /// Whether it is shut out.
     pub disabled: Option<bool>,
     /// A new password hash. Ends the account's sign-ins.
@@ -135,6 +139,7 @@ pub(crate) struct UserRow {
     display_name: String,
     kind: String,
     roles: String,
+    reach: String,
     password_hash: Option<String>,
     must_change_password: i64,
     disabled: i64,
@@ -152,6 +157,7 @@ impl UserRow {
             kind: if row.kind == UserKind::Service.as_str() { UserKind::Service } else { UserKind::Person },
             // Roles that can't be read give no rights.
             roles: serde_json::from_str(&row.roles).unwrap_or_default(),
+            reach: reach::read(&row.reach)?,
             must_change_password: row.must_change_password != 0,
             disabled: row.disabled != 0,
             created_at: from_micros(row.created_at)?,
@@ -162,6 +168,10 @@ impl UserRow {
 }
 
 impl Users<'_> {
+    pub(crate) fn storage(&self) -> &Storage {
+        self.0
+    }
+
     /// Looks up an account; `None` if there is none or it was deleted.
     ///
     /// # Errors
@@ -262,8 +272,23 @@ impl Users<'_> {
         change: UserChange,
         actor: Actor,
     ) -> Result<UserOutcome, StorageError> {
-        let now = self.0.now();
-        self.0.write(move |conn| Box::pin(async move { update(conn, now, id, change, actor).await })).await
+        let storage = self.0.clone();
+        // On a task of its own: what is durable must come to memory too, whether or not anybody waits for it.
+        let changed = tokio::spawn(async move {
+            let _turn = storage.reaches.changing.lock().await;
+            let now = storage.now();
+            let (outcome, reaches) = storage
+                .write(move |conn| {
+                    Box::pin(async move {
+                        let outcome = update(conn, now, id, change, actor).await?;
+                        Ok((outcome, reach::load(conn).await?))
+                    })
+                })
+                .await?;
+            storage.reaches.set(reaches);
+            Ok(outcome)
+        });
+        changed.await.unwrap_or(Err(StorageError::Closed))
     }
 
     /// Sets the password that its owner chose. Ends all of the account's sign-ins: the caller makes a new one.
@@ -386,11 +411,13 @@ async fn update(
     {
         return Ok(UserOutcome::LastAdmin);
     }
-    sqlx::query("UPDATE users SET display_name = $2, roles = $3, disabled = $4 WHERE id = $1")
+    let reach = change.reach.unwrap_or_else(|| before.reach.clone());
+    sqlx::query("UPDATE users SET display_name = $2, roles = $3, disabled = $4, reach = $5 WHERE id = $1")
         .bind(id.0)
         .bind(change.display_name.as_ref().unwrap_or(&before.display_name))
         .bind(roles_text(&roles))
         .bind(i64::from(disabled))
+        .bind(reach::write(&reach)?)
         .execute(&mut *conn)
         .await?;
     if let Some(password) = &change.password {
@@ -405,7 +432,7 @@ async fn update(
         actor,
         payload: json!({
             "user_id": id, "name": before.name, "roles": roles, "disabled": disabled,
-            "password_reset": change.password.is_some(),
+            "password_reset": change.password.is_some(), "hosts": reach,
         }),
     };
     audit::append(conn, now, entry).await?;

@@ -66,7 +66,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists approvals, newest first: for approvers and admins all, for others those of their own calls. */
+        /**
+         * Lists approvals, newest first: for approvers and admins all on hosts within their reach, for others those of their own
+         *     calls. A page may be short though more follow.
+         */
         get: operations["list_approvals"];
         put?: never;
         post?: never;
@@ -236,8 +239,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists rows of the chain, newest first. Viewers see what they did themselves; a page may then be short though more
-         *     follow.
+         * Lists rows of the chain, newest first. Viewers, and people who are restricted to hosts, see what they did themselves; a
+         *     page may then be short though more follow.
          */
         get: operations["list_audit"];
         put?: never;
@@ -510,7 +513,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists hosts by id. */
+        /** Lists the hosts by id that the caller may see. */
         get: operations["list_hosts"];
         put?: never;
         post?: never;
@@ -960,8 +963,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revokes a version of a procedure: no call starts by it from here on, also none that was approved. An older version that
-         *     isn't revoked counts again.
+         * Revokes a version of a procedure and every one before it: no call starts by them from here on, also none that was
+         *     approved. A newer version goes on counting.
          */
         delete: operations["revoke_sop"];
         options?: never;
@@ -2922,6 +2925,8 @@ export interface components {
                 disabled: boolean;
                 /** @description The name shown to others. */
                 display_name: string;
+                /** @description Which hosts it may see and use. */
+                hosts: components["schemas"]["UserHosts"];
                 /**
                  * Format: int64
                  * @description Its id.
@@ -3371,6 +3376,7 @@ export interface components {
             disabled?: boolean | null;
             /** @description The name shown to others. */
             display_name?: string | null;
+            hosts?: components["schemas"]["UserHosts"] | null;
             /** @description A new password, which its owner must change. */
             password?: string | null;
             /** @description What it may do; at least one. */
@@ -3400,6 +3406,8 @@ export interface components {
             disabled: boolean;
             /** @description The name shown to others. */
             display_name: string;
+            /** @description Which hosts it may see and use. */
+            hosts: components["schemas"]["UserHosts"];
             /**
              * Format: int64
              * @description Its id.
@@ -3413,6 +3421,16 @@ export interface components {
             name: string;
             /** @description What it may do. */
             roles: components["schemas"]["Role"][];
+        };
+        /** @description Which hosts an account may see and use: those that are named, and those with the labels. Nothing named is all hosts. */
+        UserHosts: {
+            /** @description Hosts by their ids. */
+            edge_ids?: number[];
+            /**
+             * @description Hosts by their labels in the inventory: `env=staging`, or several that a host must have together, such as
+             *     `env=staging,role=web`.
+             */
+            labels?: string[];
         };
         /**
          * @description Who is behind an account.

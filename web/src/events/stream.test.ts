@@ -27,6 +27,7 @@ describe("a message of the event stream", () => {
       state: "failed",
     });
     expect(readSignal("packs.changed.v1", "{}")).toEqual({ type: "packs-changed" });
+    expect(readSignal("signing.changed.v1", "{}")).toEqual({ type: "signing-changed" });
     expect(readSignal("approval.changed.v1", '{"approval_id":"p","call_id":"c","state":"denied"}')).toEqual({
       type: "approval-changed",
       approvalId: "p",

@@ -11,6 +11,7 @@ export type Signal =
   | { type: "turn-event"; event: TurnEvent }
   | { type: "host-changed"; edgeId: number | null }
   | { type: "packs-changed" }
+  | { type: "signing-changed" }
   | { type: "call-changed"; callId: string; state: CallState | null }
   | { type: "approval-changed"; approvalId: string; callId: string }
   | { type: "freeze-changed" }
@@ -42,6 +43,7 @@ const NAMES = [
   "hosts.changed.v1",
   "calls.changed.v1",
   "packs.changed.v1",
+  "signing.changed.v1",
   "approval.changed.v1",
   "freeze.changed.v1",
   "resync.v1",
@@ -67,6 +69,7 @@ export function readSignal(name: string, data: string): Signal | null {
   const payload = (parsed.payload ?? parsed) as Record<string, unknown>;
   if (kind === "resync.v1") return { type: "resync" };
   if (kind === "packs.changed.v1") return { type: "packs-changed" };
+  if (kind === "signing.changed.v1") return { type: "signing-changed" };
   if (kind === "freeze.changed.v1") return { type: "freeze-changed" };
   if (kind === "approval.changed.v1") {
     return {

@@ -17,6 +17,8 @@ function keysOf(signal: Signal): QueryKey[] {
       ];
     case "packs-changed":
       return [["packs"], ["capabilities"]];
+    case "signing-changed":
+      return [["sops"], ["approvers"], ["approver-keys"], ["approvals"], ["approval"]];
     case "call-changed":
       return [["calls"], ["density"], ["call", signal.callId]];
     case "approval-changed":

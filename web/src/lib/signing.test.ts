@@ -5,12 +5,12 @@ import {
   keyFileCommands,
   mayNeedProcedure,
   mismatches,
-  nextOf,
   peopleOf,
   signedCount,
   slotsOf,
   stepOf,
   targetsOf,
+  whenRevoked,
   whyDangerousOff,
   whyNoPasskeyNow,
 } from "./signing";
@@ -136,7 +136,7 @@ describe("the procedure of a call", () => {
     expect(mayNeedProcedure({ class: "dangerous", scope: "manager" })).toBe(false);
   });
 
-  it("is followed by the newest version before it that isn't revoked", () => {
+  it("takes the versions before it along when it is revoked, and none after it", () => {
     const version = (number: number, state: Procedure["state"], id = "reboot-web") =>
       ({ id, version: number, state }) as Procedure;
     const all = [
@@ -146,8 +146,11 @@ describe("the procedure of a call", () => {
       version(2, "superseded"),
       version(3, "superseded", "other"),
     ];
-    expect(nextOf(version(4, "active"), all)?.version).toBe(2);
-    expect(nextOf(version(1, "superseded"), all)).toBeUndefined();
+    expect(whenRevoked(version(4, "active"), all)).toMatch(/^The versions before it are revoked with it/);
+    expect(whenRevoked(version(4, "active"), all)).not.toContain("goes on counting");
+    expect(whenRevoked(version(2, "superseded"), all)).toMatch(/higher version. Version 4 goes on counting.$/);
+    expect(whenRevoked(version(1, "superseded"), all)).toBe("Version 4 goes on counting.");
+    expect(whenRevoked(version(3, "active", "other"), all)).toBeNull();
   });
 
   it("tells where it holds", () => {

@@ -134,11 +134,19 @@ export const PROCEDURE_STATES: Record<Procedure["state"], string> = {
   untrusted: "not trusted",
 };
 
-/** The version that counts once this one is revoked: the newest before it that isn't. */
-export function nextOf(procedure: Pick<Procedure, "id" | "version">, all: readonly Procedure[]): Procedure | undefined {
-  return all
-    .filter((each) => each.id === procedure.id && each.version < procedure.version && each.state === "superseded")
-    .sort((a, b) => b.version - a.version)[0];
+/** What becomes of the other versions when one is revoked: those before it go with it, a newer one goes on counting. */
+export function whenRevoked(
+  procedure: Pick<Procedure, "id" | "version">,
+  all: readonly Pick<Procedure, "id" | "version" | "state">[],
+): string | null {
+  const others = all.filter((each) => each.id === procedure.id && each.state !== "revoked");
+  const older = others.some((each) => each.version < procedure.version);
+  const newest = Math.max(...others.map((each) => each.version));
+  const said = [
+    older && "The versions before it are revoked with it; to take one up again, sign its text with a higher version.",
+    newest > procedure.version && `Version ${newest} goes on counting.`,
+  ].filter((each) => each !== false);
+  return said.length > 0 ? said.join(" ") : null;
 }
 
 export function targetsOf(step: Pick<ProcedureStep, "any_host" | "labels">): string {

@@ -9,7 +9,8 @@ use axum_extra::extract::CookieJar;
 use gate::{Decider, Principal};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
-use model::{ErrorKind, Role, Timestamp};
+use model::{EdgeId, ErrorKind, Role, Timestamp};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::Duration;
@@ -74,6 +75,11 @@ impl Identity {
     pub fn decider(&self) -> Decider {
         let by_token = matches!(self.credential, Credential::Token { .. });
         Decider { user: self.user.id, name: self.user.name.clone(), roles: self.user.roles.clone(), by_token }
+    }
+
+    /// Whether they may see and use a host, whose labels in the inventory are these.
+    pub fn reaches(&self, edge: EdgeId, labels: &BTreeMap<String, String>) -> bool {
+        self.user.reach.includes(edge, labels)
     }
 
     /// Whether they see approvals of other people's calls, and their grants.

@@ -82,10 +82,11 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 async fn handler(
     State(app): State<AppState>,
-    _caller: Caller<Read>,
+    caller: Caller<Read>,
 ) -> Result<Json<Page<CapabilityView>>, ApiError> {
     let catalogue = app.catalogue.load();
-    let hosts = app.fleet.hosts();
+    let mut hosts = app.fleet.hosts();
+    hosts.retain(|host| caller.reaches(host.id, &host.labels));
     let items = catalogue
         .iter()
         .map(|capability| {

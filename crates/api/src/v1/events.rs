@@ -14,7 +14,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use executor::CallChange;
 use futures::stream::{self, Stream};
 use http::HeaderMap;
-use model::{EdgeId, UserId};
+use model::{CallId, EdgeId, UserId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -72,6 +72,7 @@ async fn handler(
         calls: app.executor.changes(),
         approvals: app.storage.approval_changes(),
         packs: app.executor.gate().packs().changes(),
+        signing: app.executor.gate().signing().changes(),
         freezes: app.storage.freezes().watch(),
         access: app.access_changed.subscribe(),
         recheck: ticks(),
@@ -107,6 +108,7 @@ struct Live {
     calls: broadcast::Receiver<CallChange>,
     approvals: broadcast::Receiver<ApprovalChange>,
     packs: watch::Receiver<u64>,
+    signing: watch::Receiver<u64>,
     freezes: watch::Receiver<Arc<FreezeState>>,
     access: watch::Receiver<u64>,
     recheck: Interval,
@@ -134,23 +136,28 @@ impl Live {
                     self.more = true;
                 }
                 changed = self.hosts.recv() => match changed {
+                    Ok(id) if !self.app.executor.gate().reaches(self.user, Some(id)) => {}
                     Ok(id) => self.pending.push_back(hint("hosts.changed.v1", &json!({"edge_id": id}))),
                     Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
                     Err(RecvError::Closed) => return None,
                 },
                 changed = self.calls.recv() => match changed {
-                    Ok(change) => self.note_call(&change),
+                    Ok(change) => self.note_call(&change).await,
                     Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
                     Err(RecvError::Closed) => return None,
                 },
                 changed = self.approvals.recv() => match changed {
-                    Ok(change) => self.note_approval(&change),
+                    Ok(change) => self.note_approval(&change).await,
                     Err(RecvError::Lagged(_)) => self.pending.push_back(hint("resync.v1", &json!({}))),
                     Err(RecvError::Closed) => return None,
                 },
                 changed = self.packs.changed() => {
                     changed.ok()?;
                     self.pending.push_back(hint("packs.changed.v1", &json!({})));
+                }
+                changed = self.signing.changed() => {
+                    changed.ok()?;
+                    self.pending.push_back(hint("signing.changed.v1", &json!({})));
                 }
                 changed = self.freezes.changed() => {
                     changed.ok()?;
@@ -186,19 +193,30 @@ impl Live {
         Some(())
     }
 
-    fn note_call(&mut self, change: &CallChange) {
-        if self.sees_all_calls || change.person == self.user {
+    async fn note_call(&mut self, change: &CallChange) {
+        if change.person == self.user || self.sees_all_calls && self.reaches_call(change.call_id).await {
             let data = json!({"call_id": change.call_id, "state": change.state});
             self.pending.push_back(hint("calls.changed.v1", &data));
         }
     }
 
-    fn note_approval(&mut self, change: &ApprovalChange) {
-        if self.sees_all_approvals || change.person == self.user {
+    async fn note_approval(&mut self, change: &ApprovalChange) {
+        if change.person == self.user || self.sees_all_approvals && self.reaches_call(change.call_id).await {
             let ApprovalChange { approval_id, call_id, state, .. } = change;
             let data = json!({"approval_id": approval_id, "call_id": call_id, "state": state});
             self.pending.push_back(hint("approval.changed.v1", &data));
         }
+    }
+
+    /// Whether another person's call is on a host within reach. Who reaches all hosts sees all calls.
+    async fn reaches_call(&self, call: CallId) -> bool {
+        let reach = self.app.storage.users().reach_of(self.user);
+        if reach.is_everywhere() {
+            return true;
+        }
+        // A hint that can't be looked up is left out; the lists are right when they are next read.
+        let edge = self.app.storage.calls().find(call).await.ok().flatten().and_then(|row| row.edge);
+        edge.is_some() && self.app.executor.gate().reaches(self.user, edge)
     }
 
     /// Whether the credentials still hold and still give the same rights. Doesn't count as use.

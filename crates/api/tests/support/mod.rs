@@ -80,7 +80,13 @@ impl TestApi {
 
     /// Starts one with another configuration.
     pub async fn start_with(change: impl FnOnce(&mut ApiConfig)) -> Self {
-        Self::start_as(change, ToolPolicy::default(), SigningPins::default()).await
+        Self::start_as(change, ToolPolicy::default(), SigningPins::default(), &[]).await
+    }
+
+    /// Starts one that knows hosts, which aren't connected: their names, and the value of their label `env`. Their ids
+    /// count from 1.
+    pub async fn start_with_hosts(hosts: &[(&str, &str)]) -> Self {
+        Self::start_as(|_| {}, ToolPolicy::default(), SigningPins::default(), hosts).await
     }
 
     /// Starts one in which calls of `tool` need the approval of a person.
@@ -89,15 +95,20 @@ impl TestApi {
             tools: [(tool.to_owned(), "supervised".to_owned())].into(),
             ..RawToolPolicy::default()
         };
-        Self::start_as(|_| {}, ToolPolicy::parse(&raw, [tool]).unwrap(), SigningPins::default()).await
+        Self::start_as(|_| {}, ToolPolicy::parse(&raw, [tool]).unwrap(), SigningPins::default(), &[]).await
     }
 
     /// Starts one that trusts these keys in signed documents.
     pub async fn start_trusting(pins: SigningPins) -> Self {
-        Self::start_as(|_| {}, ToolPolicy::default(), pins).await
+        Self::start_as(|_| {}, ToolPolicy::default(), pins, &[]).await
     }
 
-    async fn start_as(change: impl FnOnce(&mut ApiConfig), policy: ToolPolicy, signing: SigningPins) -> Self {
+    async fn start_as(
+        change: impl FnOnce(&mut ApiConfig),
+        policy: ToolPolicy,
+        signing: SigningPins,
+        hosts: &[(&str, &str)],
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(MovedClock::new());
         let keys = MasterKey::from_bytes([7; 32]);
@@ -107,6 +118,20 @@ impl TestApi {
         let hasher = Hasher::new(HashCost { memory_kib: 8, passes: 1 }).unwrap();
         let first_password = first_admin::create(&storage, &hasher).await.unwrap().unwrap();
         let redactor = Arc::new(Redactor::new(keys, &[]).unwrap());
+        for (name, env) in hosts {
+            let text = format!(
+                "INSERT INTO edges (name, hostname, labels, state, created_at) \
+                 VALUES ('{name}', '{name}', '{{\"env\":\"{env}\"}}', 'active', 0)"
+            );
+            storage
+                .write(move |conn| {
+                    Box::pin(async move {
+                        Ok(sqlx::query(sqlx::AssertSqlSafe(text)).execute(conn).await.map(drop)?)
+                    })
+                })
+                .await
+                .unwrap();
+        }
         let fleet = start_fleet(&storage, &redactor, &shared, folder.path()).await;
         let entries = skills::capabilities().into_iter().chain(tools::capabilities().unwrap());
         let catalogue = Arc::new(ArcSwap::from_pointee(Catalogue::new(entries).unwrap()));

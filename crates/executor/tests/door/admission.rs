@@ -1,8 +1,8 @@
 use super::support::{
     Door, Script, Setup, in_manager, model_for, nobody_decides, ok, on_host, open, open_in, person,
 };
-use gate::{CallLimits, HostState, Narrowing, ProbeRules, RawToolPolicy, Taint};
-use model::{CallState, Class, Classify, ErrorKind, PolicyDecision, Role, UserId};
+use gate::{CallLimits, HostState, Narrowing, Principal, ProbeRules, RawToolPolicy, Taint};
+use model::{CallId, CallState, Class, Classify, ErrorKind, PolicyDecision, Role, Roles, UserId};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,7 @@ async fn each_refusal_is_on_record_with_precise_words_and_runs_nothing() {
         host.state_reason = Some("two hosts claim to be it".to_owned());
     });
     let narrowed = Narrowing::Only(BTreeSet::from(["probe_tcp".to_owned()]));
-    let nobody = gate::Principal { roles: model::Roles::default(), ..person(Role::Viewer) };
+    let nobody = Principal { roles: Roles::default(), ..person(Role::Viewer) };
     let restart = json!({"service": "nginx", "reason": "it hangs"});
     for (request, policy, words) in [
         (
@@ -253,7 +253,12 @@ async fn a_limit_that_is_reached_is_a_refusal_that_names_it() {
     door.run(on_host(1, "host_load", json!({}))).await;
     let third = door.run(on_host(1, "host_load", json!({}))).await;
     assert_eq!(third.state, CallState::Refused);
-    assert_eq!(third.error.unwrap(), "At most 2 calls of one person are allowed per hour; try again later.");
+    let error = third.error.unwrap();
+    assert!(
+        error.starts_with("At most 2 calls of one person are allowed per hour; try again in about "),
+        "{error}"
+    );
+    assert!(error.ends_with(" UTC)."), "{error}");
     let Door { folder, storage, .. } = door;
     storage.close().await;
     let again = open_in(
@@ -264,6 +269,66 @@ async fn a_limit_that_is_reached_is_a_refusal_that_names_it() {
     again.gate.recover().await.unwrap();
     let after_restart = again.run(on_host(1, "host_load", json!({}))).await;
     assert_eq!(after_restart.state, CallState::Refused, "a restart doesn't reset the hour");
+}
+
+#[tokio::test]
+async fn the_hour_of_a_host_counts_the_calls_of_everybody_there_and_outlives_a_restart() {
+    let limits = CallLimits { per_edge_hour: 2, ..CallLimits::default() };
+    let door = open(Setup { limits, ..Setup::default() }).await;
+    // A fan-out counts on each of its hosts.
+    let batch = in_manager("host_load", json!({"edge_ids": [1, 2]}));
+    assert_eq!(door.run(batch).await.state, CallState::Succeeded);
+    let other = gate::CallRequest {
+        caller: Principal::person_at_browser(UserId(6), Roles::new([Role::Operator])),
+        ..on_host(1, "host_sockets", json!({}))
+    };
+    assert_eq!(door.run(other.clone()).await.state, CallState::Succeeded);
+    let third = gate::CallRequest { call_id: CallId::generate(), ..other };
+    let refused = door.run(third.clone()).await;
+    assert_eq!(refused.state, CallState::Refused);
+    let error = refused.error.unwrap();
+    assert!(error.starts_with("At most 2 calls on this host are allowed per hour; try again in"), "{error}");
+    let said = door.gate.explain(on_host(1, "host_load", json!({}))).await.unwrap();
+    assert_eq!((said.fate, said.rule), (gate::Fate::Deny, gate::Rule::Limits));
+    assert!(said.reason.contains("calls on this host are allowed per hour"), "{}", said.reason);
+    assert_eq!(door.run(on_host(2, "host_load", json!({}))).await.state, CallState::Succeeded);
+    let Door { folder, storage, .. } = door;
+    storage.close().await;
+    let again = open_in(folder, Setup { limits, ..Setup::default() }).await;
+    again.gate.recover().await.unwrap();
+    let third = gate::CallRequest { call_id: CallId::generate(), ..third };
+    assert_eq!(again.run(third).await.state, CallState::Refused, "a restart doesn't reset the hour");
+}
+
+#[tokio::test]
+async fn only_so_many_calls_run_on_one_host_at_once() {
+    let limits = CallLimits { per_edge_at_once: 1, ..CallLimits::default() };
+    let door = open(Setup { limits, ..Setup::default() }).await;
+    let (came, here) = tokio::sync::oneshot::channel();
+    door.script([Script::UntilStopped(came)]);
+    let first = on_host(1, "host_load", json!({}));
+    let id = first.call_id;
+    let executor = door.executor.clone();
+    let running = tokio::spawn(async move { executor.request(first, Default::default()).await });
+    here.await.unwrap();
+    let second = door.run(on_host(1, "host_load", json!({}))).await;
+    assert_eq!(
+        second.error.as_deref(),
+        Some("At most 1 calls on this host may run at once; one has to end first.")
+    );
+    assert_eq!(door.run(on_host(2, "host_load", json!({}))).await.state, CallState::Succeeded);
+    assert!(door.executor.cancel(id));
+    running.await.unwrap().unwrap();
+    assert_eq!(door.run(on_host(1, "host_load", json!({}))).await.state, CallState::Succeeded);
+}
+
+#[tokio::test]
+async fn what_is_logged_of_an_admitted_call_holds_no_arguments() {
+    let door = open(Setup::default()).await;
+    let request = on_host(1, "probe_http", json!({"url": "http://ann:hunter2x@shop.example.com/"}));
+    let admission = door.gate.admit(request).await.unwrap();
+    let shown = format!("{admission:?}");
+    assert!(shown.contains("probe_http") && !shown.contains("hunter2x"), "{shown}");
 }
 
 #[tokio::test]

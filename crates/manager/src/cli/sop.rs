@@ -7,7 +7,9 @@ use super::local;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chrono::Months;
 use clap::Subcommand;
+use model::{Clock as _, SystemClock, Timestamp};
 use reqwest::Method;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PSS_SHA256, RsaKeyPair};
@@ -82,7 +84,7 @@ pub(super) enum SopCommand {
     Revoke {
         /// Its id
         id: String,
-        /// The version [default: every one that isn't revoked]
+        /// This version and all before it [default: all]
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
@@ -104,9 +106,9 @@ impl SopCommand {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         let text = match self {
             Self::Keygen { prefix, bits } => keygen(&prefix, bits)?,
-            Self::New { id, skill, out } => new(&id, &skill, out)?,
-            Self::Sign { file, key } => sign(&file, &key)?,
-            Self::Verify { file, signature, key } => verify(&file, signature, &key)?,
+            Self::New { id, skill, out } => new(&id, &skill, out, SystemClock.now())?,
+            Self::Sign { file, key } => sign(&file, &key, SystemClock.now())?,
+            Self::Verify { file, signature, key } => verify(&file, signature, &key, SystemClock.now())?,
             Self::Import { file, sig, yes, client } => import(&client.connect()?, &file, sig, yes).await?,
             Self::List { json, client } => list(&client.connect()?, json).await?,
             Self::Revoke { id, version, client } => revoke(&client.connect()?, &id, version).await?,
@@ -130,8 +132,14 @@ fn keygen(prefix: &Path, bits: usize) -> anyhow::Result<String> {
     ))
 }
 
-fn new(id: &str, skill: &str, out: Option<PathBuf>) -> anyhow::Result<String> {
-    let text = TEMPLATE.replace("{id}", id).replace("{skill}", skill);
+fn new(id: &str, skill: &str, out: Option<PathBuf>, now: Timestamp) -> anyhow::Result<String> {
+    let from = now.date_naive();
+    let until = from.checked_add_months(Months::new(12)).context("the clock is beyond the calendar")?;
+    let text = TEMPLATE
+        .replace("{from}", &from.to_string())
+        .replace("{until}", &until.to_string())
+        .replace("{id}", id)
+        .replace("{skill}", skill);
     // What is wrong with the id or the key is told before anything is written.
     Sop::parse(&text).map_err(|error| anyhow::anyhow!("{error}"))?;
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{id}.toml")));
@@ -145,9 +153,9 @@ id = "{id}"
 version = 1
 title = "What this is for, in a few words"
 description = ""
-valid_from = 2026-01-01T00:00:00Z
+valid_from = {from}T00:00:00Z
 # At most two years later.
-valid_until = 2026-02-01T00:00:00Z
+valid_until = {until}T00:00:00Z
 
 [[steps]]
 name = "step-1"
@@ -166,7 +174,7 @@ required = []
 [steps.parameters.properties]
 "#;
 
-fn sign(file: &Path, key: &Path) -> anyhow::Result<String> {
+fn sign(file: &Path, key: &Path, now: Timestamp) -> anyhow::Result<String> {
     let document = keyfile::read(file)?;
     let text = std::str::from_utf8(&document).with_context(|| format!("{} is not UTF-8", file.display()))?;
     let sop = Sop::parse(text).with_context(|| format!("{} can't be signed", file.display()))?;
@@ -184,10 +192,15 @@ fn sign(file: &Path, key: &Path) -> anyhow::Result<String> {
         .map_err(|_| anyhow::anyhow!("the key can't sign"))?;
     let out = keyfile::signature_of(file);
     keyfile::replace(&out, &signature)?;
-    Ok(format!("{}\n{}", out.display(), summary(&sop)))
+    Ok(format!("{}\n{}", out.display(), summary(&sop, now)))
 }
 
-fn verify(file: &Path, signature: Option<PathBuf>, keys: &[PathBuf]) -> anyhow::Result<String> {
+fn verify(
+    file: &Path,
+    signature: Option<PathBuf>,
+    keys: &[PathBuf],
+    now: Timestamp,
+) -> anyhow::Result<String> {
     let signature = signature.unwrap_or_else(|| keyfile::signature_of(file));
     let keys = keys
         .iter()
@@ -198,7 +211,7 @@ fn verify(file: &Path, signature: Option<PathBuf>, keys: &[PathBuf]) -> anyhow::
         .collect::<anyhow::Result<Vec<_>>>()?;
     let (sop, key) = Sop::verify(&keyfile::read(file)?, &keyfile::read(&signature)?, &keys)
         .with_context(|| file.display().to_string())?;
-    Ok(format!("good: signed by the key {}\n{}", key.fingerprint(), summary(&sop)))
+    Ok(format!("good: signed by the key {}\n{}", key.fingerprint(), summary(&sop, now)))
 }
 
 async fn import(client: &Client, file: &Path, sig: Option<PathBuf>, yes: bool) -> anyhow::Result<String> {
@@ -252,23 +265,19 @@ async fn list(client: &Client, json: bool) -> anyhow::Result<String> {
 }
 
 async fn revoke(client: &Client, id: &str, version: Option<u64>) -> anyhow::Result<String> {
-    let versions = match version {
-        Some(version) => vec![version],
+    let version = match version {
+        Some(version) => version,
         None => {
             let page = client.json(client.request(Method::GET, "/sops")).await?;
             let all = page["items"].as_array().into_iter().flatten();
             all.filter(|sop| sop["id"] == id && sop["state"] != "revoked")
                 .filter_map(|sop| sop["version"].as_u64())
-                .collect()
+                .max()
+                .with_context(|| format!("no procedure `{id}` is imported that isn't revoked"))?
         }
     };
-    anyhow::ensure!(!versions.is_empty(), "no procedure `{id}` is imported that isn't revoked");
-    let mut text = String::new();
-    for version in versions {
-        client.send(client.request(Method::DELETE, &format!("/sops/{id}/{version}"))).await?;
-        text += &format!("revoked: {id} version {version}\n");
-    }
-    Ok(text)
+    client.send(client.request(Method::DELETE, &format!("/sops/{id}/{version}"))).await?;
+    Ok(format!("revoked: {id} version {version} and all before it\n"))
 }
 
 fn word(value: &Value) -> &str {
@@ -276,7 +285,7 @@ fn word(value: &Value) -> &str {
 }
 
 /// What a procedure allows, and what to look at twice.
-fn summary(sop: &Sop) -> String {
+fn summary(sop: &Sop, now: Timestamp) -> String {
     let mut text = format!(
         "{}: {}\nvalid from {} until {}\n",
         sop.label(),
@@ -301,12 +310,21 @@ fn summary(sop: &Sop) -> String {
     for warning in sop.warnings() {
         text += &format!("look twice: {warning}\n");
     }
+    if let Some(why) = sop.not_valid(now) {
+        text += &format!("no call can be made by it now: {why}\n");
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    /// Noon of a day that not every year has.
+    fn today() -> Timestamp {
+        "2028-02-29T12:00:00Z".parse().unwrap()
+    }
 
     #[test]
     fn a_made_key_signs_what_is_then_found_good_and_nothing_else() {
@@ -319,22 +337,31 @@ mod tests {
         assert!(keygen(&prefix, MIN_RSA_BITS).unwrap_err().to_string().contains("is there already"));
 
         let file = dir.path().join("reboot.toml");
-        new("reboot", "reboot_host", Some(file.clone())).unwrap();
-        sign(&file, &private).unwrap();
+        new("reboot", "reboot_host", Some(file.clone()), today()).unwrap();
+        sign(&file, &private, today()).unwrap();
         let keys = [public.clone()];
-        let told = verify(&file, None, &keys).unwrap();
+        let told = verify(&file, None, &keys, today()).unwrap();
         assert!(
             told.starts_with("good: signed by the key ") && told.contains("step-1: reboot_host"),
             "{told}"
         );
+        assert!(
+            told.contains("valid from 2028-02-29T00:00:00+00:00 until 2029-02-28T00:00:00+00:00"),
+            "{told}"
+        );
+        assert!(!told.contains("no call can be made"), "{told}");
+        let told = verify(&file, None, &keys, today() + Duration::from_secs(400 * 86_400)).unwrap();
+        assert!(told.contains("no call can be made by it now: it was valid until 2029-02-28"), "{told}");
+        let told = verify(&file, None, &keys, today() - Duration::from_secs(2 * 86_400)).unwrap();
+        assert!(told.contains("no call can be made by it now: it is valid only from 2028-02-29"), "{told}");
 
         let text = std::fs::read_to_string(&file).unwrap().replace("maximum_runs = 1", "maximum_runs = 9");
         std::fs::write(&file, text).unwrap();
-        let refused = format!("{:#}", verify(&file, None, &keys).unwrap_err());
+        let refused = format!("{:#}", verify(&file, None, &keys, today()).unwrap_err());
         assert!(refused.contains("fits none of the pinned keys"), "{refused}");
-        let refused = format!("{:#}", verify(&file, None, &[private]).unwrap_err());
+        let refused = format!("{:#}", verify(&file, None, &[private], today()).unwrap_err());
         assert!(refused.contains("this is a private key"), "{refused}");
-        let refused = sign(&file, &public).unwrap_err().to_string();
+        let refused = sign(&file, &public, today()).unwrap_err().to_string();
         assert!(refused.contains("expected a private key"), "{refused}");
     }
 
@@ -342,7 +369,7 @@ mod tests {
     fn a_bad_id_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("x.toml");
-        assert!(new("Reboot Web", "reboot_host", Some(file.clone())).is_err());
+        assert!(new("Reboot Web", "reboot_host", Some(file.clone()), today()).is_err());
         assert!(!file.exists());
     }
 }

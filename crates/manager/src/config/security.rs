@@ -14,8 +14,9 @@ pub struct SecurityConfig {
     pub tool_policy: ToolPolicy,
     /// Regular expressions of secrets, on top of the built-in ones.
     pub redaction_patterns: Vec<String>,
-    /// How many calls may be made, in an hour and at once, by one user and of one tool; 0 is no limit. Defaults: 5,000
-    /// and 20,000 in an hour, 64 and 256 at once. Calls of the last hour count after a restart, too.
+    /// How many calls may be made, in an hour and at once, by one user, of one tool and on one host (`…_by_user`,
+    /// `…_by_tool`, `…_by_edge`); 0 is no limit. Defaults: 5,000, 20,000 and 10,000 in an hour, 64, 256 and 32 at once.
+    /// Calls of the last hour count after a restart, too.
     pub limits: CallLimits,
     /// How people approve calls that change something. `decide_by_seconds` (120) is how long they may take, and what
     /// comes after it counts as a denial; `decide_by_dangerous_seconds` (1,800) is the same for dangerous calls;
@@ -181,8 +182,10 @@ fn limits(reader: &mut Reader<'_>) -> CallLimits {
     for (key, limit) in [
         ("security.limits.calls_per_hour_by_user", &mut limits.per_person_hour),
         ("security.limits.calls_per_hour_by_tool", &mut limits.per_tool_hour),
+        ("security.limits.calls_per_hour_by_edge", &mut limits.per_edge_hour),
         ("security.limits.calls_at_once_by_user", &mut limits.per_person_at_once),
         ("security.limits.calls_at_once_by_tool", &mut limits.per_tool_at_once),
+        ("security.limits.calls_at_once_by_edge", &mut limits.per_edge_at_once),
     ] {
         if let Some(number) = reader.integer(key, 0, MOST_CALLS) {
             *limit = u32::try_from(number).unwrap_or(*limit);

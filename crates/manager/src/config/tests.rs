@@ -159,13 +159,15 @@ fn policy_of_groups_and_tools_is_read() {
 #[test]
 fn limits_of_calls_and_places_of_probes_are_read_and_checked() {
     let config = parse(
-        "[security.limits]\ncalls_per_hour_by_user = 100\ncalls_at_once_by_tool = 0\n[security.probes]\n\
+        "[security.limits]\ncalls_per_hour_by_user = 100\ncalls_at_once_by_tool = 0\n\
+         calls_per_hour_by_edge = 50\ncalls_at_once_by_edge = 2\n[security.probes]\n\
          allow = [\"*.example.com\", \"192.0.2.7\"]",
         &[("STEADYHAND__SECURITY__LIMITS__CALLS_AT_ONCE_BY_USER", "3")],
     )
     .unwrap();
     let limits = config.security.limits;
     assert_eq!((limits.per_person_hour, limits.per_person_at_once, limits.per_tool_at_once), (100, 3, 0));
+    assert_eq!((limits.per_edge_hour, limits.per_edge_at_once), (50, 2));
     assert_eq!(config.security.probes_allow, ["*.example.com", "192.0.2.7"]);
     let told = problems(
         "[security.limits]\ncalls_per_hour_by_user = -1\ncalls_per_hour = 5\n[security.probes]\n\

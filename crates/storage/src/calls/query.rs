@@ -38,6 +38,30 @@ pub struct CallFilter {
     pub to: Option<Timestamp>,
     /// A part of the tool's key, the host's name, the redacted arguments or the error.
     pub text: Option<String>,
+    /// What somebody may see who doesn't reach all hosts.
+    pub within: Option<Within>,
+}
+
+/// The calls of somebody who doesn't reach all hosts: the person's own, and those of others on hosts within reach. What
+/// others ran beside the manager isn't among them: its results may be of any host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// The person.
+    pub own: UserId,
+    /// The hosts.
+    pub edges: Vec<EdgeId>,
+}
+
+impl Within {
+    fn condition(&self) -> String {
+        let own = "COALESCE(on_behalf_of, caller_user_id) = ?";
+        if self.edges.is_empty() {
+            return own.to_owned();
+        }
+        // Integers of our own, of which there may be more than a statement has places for.
+        let edges: Vec<String> = self.edges.iter().map(|edge| edge.0.to_string()).collect();
+        format!("({own} OR device_id IN ({}))", edges.join(", "))
+    }
 }
 
 /// A place in the list of calls, newest first. Written as text, it is what an API client sends back.
@@ -114,6 +138,9 @@ impl CallFilter {
             if let Some(value) = value {
                 sql.filter(condition, value);
             }
+        }
+        if let Some(within) = &self.within {
+            sql.filter(&within.condition(), Bind::Int(within.own.0));
         }
     }
 }

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Ellipsis, KeyRound, Plus, Trash2, UserRoundCheck, UserRoundX } from "lucide-react";
+import { Ellipsis, KeyRound, Plus, Server, Trash2, UserRoundCheck, UserRoundX } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api, messageOf } from "../../api/client";
-import { usersQuery } from "../../api/queries";
+import { hostsQuery, usersQuery } from "../../api/queries";
 import type { Role, User } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Confirm } from "../../components/Confirm";
@@ -15,6 +15,8 @@ import { Time } from "../../components/Time";
 import { toast } from "../../components/toasts";
 import { Chip } from "../../components/Words";
 import { useMe } from "../../frame/session";
+import { reachWords } from "../../lib/reach";
+import { HostsForm } from "./UserHosts";
 
 const ROLES: { role: Role; what: string }[] = [
   { role: "viewer", what: "looks, chats, runs safe calls" },
@@ -55,7 +57,9 @@ function UserRow({ user }: { user: User }) {
   const me = useMe();
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: usersQuery.queryKey });
-  const [asking, setAsking] = useState<"roles" | "password" | "delete" | null>(null);
+  const [asking, setAsking] = useState<"roles" | "hosts" | "password" | "delete" | null>(null);
+  const hosts = useQuery(hostsQuery).data ?? [];
+  const reach = reachWords(user.hosts, hosts);
   const update = useMutation({
     mutationFn: (change: Parameters<typeof api.updateUser>[1]) => api.updateUser(user.id, change),
     onSuccess: refresh,
@@ -68,6 +72,11 @@ function UserRow({ user }: { user: User }) {
         {user.display_name && <span className="text-muted">{user.display_name}</span>}
         {user.kind === "service" && <span className="text-muted"> · no sign-in</span>}
         {user.disabled && <span className="text-mutating"> disabled</span>}
+        {reach && (
+          <span className="block text-12 text-muted" data-reach>
+            only {reach}
+          </span>
+        )}
       </span>
       <span className="flex flex-wrap gap-1">
         {user.roles.map((role) => (
@@ -100,6 +109,9 @@ function UserRow({ user }: { user: User }) {
           <MenuItem icon={<UserRoundCheck aria-hidden size={14} />} onSelect={() => setAsking("roles")}>
             Roles…
           </MenuItem>
+          <MenuItem icon={<Server aria-hidden size={14} />} onSelect={() => setAsking("hosts")}>
+            Hosts…
+          </MenuItem>
           <MenuItem icon={<KeyRound aria-hidden size={14} />} onSelect={() => setAsking("password")}>
             New password…
           </MenuItem>
@@ -125,6 +137,15 @@ function UserRow({ user }: { user: User }) {
           user={user}
           onSave={(roles) => {
             update.mutate({ roles });
+            setAsking(null);
+          }}
+        />
+      </Dialog>
+      <Dialog open={asking === "hosts"} onClose={() => setAsking(null)} title={`Hosts of ${user.name}`}>
+        <HostsForm
+          user={user}
+          onSave={(chosen) => {
+            update.mutate({ hosts: chosen });
             setAsking(null);
           }}
         />

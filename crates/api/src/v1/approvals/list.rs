@@ -11,7 +11,8 @@ use axum::Json;
 use axum::extract::State;
 use storage::approvals::{ApprovalCursor, ApprovalFilter};
 
-/// Lists approvals, newest first: for approvers and admins all, for others those of their own calls.
+/// Lists approvals, newest first: for approvers and admins all on hosts within their reach, for others those of their own
+/// calls. A page may be short though more follow.
 #[utoipa::path(get, path = "/api/v1/approvals", operation_id = "list_approvals", tag = "approvals",
     params(ApprovalQuery, ("cursor" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = OK, body = Page<ApprovalView>)),
@@ -32,6 +33,7 @@ pub(super) async fn handler(
     let one_more = u32::try_from(limit).unwrap_or_default() + 1;
     let found = app.storage.approvals().list(&filter, cursor, one_more).await?;
     let who = caller.decider();
-    let page = Page::cut(found, limit, |approval| ApprovalCursor::after(approval).to_string());
+    let mut page = Page::cut(found, limit, |approval| ApprovalCursor::after(approval).to_string());
+    page.items.retain(|approval| app.executor.gate().may_see_approval(&who, approval));
     Ok(Json(page.map(|approval| ApprovalView::of(&app, &who, approval))))
 }

@@ -48,7 +48,7 @@ pub(super) async fn handler(
     if from >= to {
         return Err(ApiError::invalid("from", "must be before `to`"));
     }
-    let filter = query.filter(&caller)?;
+    let filter = query.filter(&app, &caller)?;
     let counted = app.storage.calls().density(&filter, from, to, buckets).await?;
     let view = |bucket: storage::calls::DensityBucket| DensityBucket {
         from: bucket.from,

@@ -50,7 +50,7 @@ pub(super) async fn handler(
     Query(query): Query<CallQuery>,
     Query(format): Query<FormatQuery>,
 ) -> Result<Response, ApiError> {
-    let filter = query.filter(&caller)?;
+    let filter = query.filter(&app, &caller)?;
     let names = Names::load(&app).await?;
     let format = format.format.unwrap_or_default();
     let (content_type, name) = match format {

@@ -2,11 +2,12 @@
 
 use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::state::AppState;
 use chrono::{DateTime, Utc};
 use model::{CallId, CallState, Class, EdgeId, Origin, SessionId, UserId};
 use serde::Deserialize;
 use std::str::FromStr;
-use storage::calls::CallFilter;
+use storage::calls::{CallFilter, CallRow, Within};
 use utoipa::IntoParams;
 
 /// Which calls. Absent means all.
@@ -44,7 +45,7 @@ pub struct CallQuery {
 
 impl CallQuery {
     /// The filter, narrowed to what this caller may see.
-    pub(crate) fn filter(&self, identity: &Identity) -> Result<CallFilter, ApiError> {
+    pub(crate) fn filter(&self, app: &AppState, identity: &Identity) -> Result<CallFilter, ApiError> {
         let person = match self.user {
             _ if !identity.sees_all_calls() => Some(identity.user.id),
             user => user.map(UserId),
@@ -62,8 +63,31 @@ impl CallQuery {
             from: self.from,
             to: self.to,
             text: given(&self.q),
+            within: within(app, identity),
         })
     }
+}
+
+/// What somebody may see who doesn't reach all hosts. Hosts that are gone are within reach by their ids only.
+fn within(app: &AppState, identity: &Identity) -> Option<Within> {
+    let reach = &identity.user.reach;
+    (!reach.is_everywhere()).then(|| {
+        let mut edges = reach.edges.clone();
+        let hosts = app.fleet.hosts();
+        edges.extend(hosts.iter().filter(|host| identity.reaches(host.id, &host.labels)).map(|host| host.id));
+        Within { own: identity.user.id, edges: edges.into_iter().collect() }
+    })
+}
+
+/// Whether somebody may see a call.
+pub(crate) fn may_see(app: &AppState, identity: &Identity, row: &CallRow) -> bool {
+    if row.person() == identity.user.id {
+        return true;
+    }
+    // What others ran beside the manager may hold results of any host.
+    let reached = identity.user.reach.is_everywhere()
+        || row.edge.is_some() && app.executor.gate().reaches(identity.user.id, row.edge);
+    identity.sees_all_calls() && reached
 }
 
 /// A filter that is left empty in a form filters nothing.

@@ -1,5 +1,6 @@
 //! Tells everything about one call.
 
+use super::filter::may_see;
 use super::view::{CallView, MAX_INLINE_RESULT_BYTES, Names};
 use crate::auth::rule::Read;
 use crate::auth::{Caller, Identity};
@@ -61,6 +62,6 @@ pub(super) async fn visible(app: &AppState, identity: &Identity, id: CallId) -> 
         .calls()
         .find(id)
         .await?
-        .filter(|row| identity.sees_all_calls() || row.person() == identity.user.id)
+        .filter(|row| may_see(app, identity, row))
         .ok_or_else(|| ApiError::not_found("call"))
 }

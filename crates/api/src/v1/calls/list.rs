@@ -27,7 +27,7 @@ pub(super) async fn handler(
         .key()?
         .map(|key| key.parse().map_err(|_| ApiError::invalid("cursor", "isn't a cursor of this list")))
         .transpose()?;
-    let rows = app.storage.calls().list(&query.filter(&caller)?, cursor, limit as u32 + 1).await?;
+    let rows = app.storage.calls().list(&query.filter(&app, &caller)?, cursor, limit as u32 + 1).await?;
     let names = Names::load(&app).await?;
     let page = Page::cut(rows, limit, |row| CallCursor::after(row).to_string());
     Ok(Json(page.map(|row| CallView::of(row, &names))))

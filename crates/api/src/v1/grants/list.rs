@@ -28,6 +28,8 @@ pub(super) async fn handler(
     let person = (!caller.sees_all_approvals()).then_some(caller.user.id);
     let one_more = u32::try_from(limit).unwrap_or_default() + 1;
     let found = app.storage.grants().list(person, cursor, one_more).await?;
-    let page = Page::cut(found, limit, |grant| GrantCursor::after(grant).to_string());
+    let who = caller.decider();
+    let mut page = Page::cut(found, limit, |grant| GrantCursor::after(grant).to_string());
+    page.items.retain(|grant| app.executor.gate().may_see_grant(&who, grant));
     Ok(Json(page.map(|grant| GrantView::of(&app, grant))))
 }

@@ -1,6 +1,6 @@
 //! Lets a host whose certificate ran out come back.
 
-use super::get::detail;
+use super::get::{detail, visible};
 use super::view::HostDetail;
 use crate::auth::Caller;
 use crate::auth::rule::AdministerHosts;
@@ -20,6 +20,7 @@ pub(super) async fn handler(
     caller: Caller<AdministerHosts>,
     Path(id): Path<EdgeId>,
 ) -> Result<Json<HostDetail>, ApiError> {
+    visible(&app, &caller, id)?;
     app.fleet.allow_rejoin(id, caller.actor()).await?;
     detail(&app, id).map(Json)
 }

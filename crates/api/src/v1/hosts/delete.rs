@@ -1,5 +1,6 @@
 //! Removes a host.
 
+use super::get::visible;
 use crate::auth::Caller;
 use crate::auth::rule::AdministerHosts;
 use crate::error::ApiError;
@@ -18,6 +19,7 @@ pub(super) async fn handler(
     caller: Caller<AdministerHosts>,
     Path(id): Path<EdgeId>,
 ) -> Result<StatusCode, ApiError> {
+    visible(&app, &caller, id)?;
     app.fleet.remove(id, caller.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,8 +1,8 @@
 //! Tells everything about one host.
 
 use super::view::HostDetail;
-use crate::auth::Caller;
 use crate::auth::rule::Read;
+use crate::auth::{Caller, Identity};
 use crate::error::ApiError;
 use crate::extract::Path;
 use crate::state::AppState;
@@ -16,10 +16,17 @@ use model::EdgeId;
     security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 pub(super) async fn handler(
     State(app): State<AppState>,
-    _caller: Caller<Read>,
+    caller: Caller<Read>,
     Path(id): Path<EdgeId>,
 ) -> Result<Json<HostDetail>, ApiError> {
+    visible(&app, &caller, id)?;
     detail(&app, id).map(Json)
+}
+
+/// Whether there is such a host for this caller: one that they don't reach is as if it weren't there.
+pub(super) fn visible(app: &AppState, identity: &Identity, id: EdgeId) -> Result<(), ApiError> {
+    let host = app.fleet.host(id).filter(|host| identity.reaches(host.id, &host.labels));
+    host.map(drop).ok_or_else(|| ApiError::not_found("host"))
 }
 
 /// The host as its page shows it.

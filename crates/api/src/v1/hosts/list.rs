@@ -10,13 +10,13 @@ use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 
-/// Lists hosts by id.
+/// Lists the hosts by id that the caller may see.
 #[utoipa::path(get, path = "/api/v1/hosts", operation_id = "list_hosts", tag = "hosts",
     params(HostQuery, ("cursor" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = OK, body = Page<HostView>)), security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 pub(super) async fn handler(
     State(app): State<AppState>,
-    _caller: Caller<Read>,
+    caller: Caller<Read>,
     Query(query): Query<HostQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Json<Page<HostView>>, ApiError> {
@@ -27,7 +27,7 @@ pub(super) async fn handler(
         .fleet
         .hosts()
         .iter()
-        .filter(|host| host.id.0 > after)
+        .filter(|host| host.id.0 > after && caller.reaches(host.id, &host.labels))
         .map(HostView::from)
         .filter(|host| query.fits(host))
         .take(usize::try_from(limit).unwrap_or(0) + 1)

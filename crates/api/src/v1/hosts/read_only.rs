@@ -1,6 +1,6 @@
 //! Makes a host read-only, or not.
 
-use super::get::detail;
+use super::get::{detail, visible};
 use super::view::HostDetail;
 use crate::auth::Caller;
 use crate::auth::rule::AdministerHosts;
@@ -31,6 +31,7 @@ pub(super) async fn handler(
     Path(id): Path<EdgeId>,
     Json(request): Json<ReadOnlyRequest>,
 ) -> Result<axum::Json<HostDetail>, ApiError> {
+    visible(&app, &caller, id)?;
     app.fleet.set_read_only(id, request.read_only, caller.user.id, caller.actor()).await?;
     detail(&app, id).map(axum::Json)
 }

@@ -1,6 +1,6 @@
 //! Ends a quarantine.
 
-use super::get::detail;
+use super::get::{detail, visible};
 use super::view::HostDetail;
 use crate::auth::Caller;
 use crate::auth::rule::AdministerHosts;
@@ -30,6 +30,7 @@ pub(super) async fn handler(
     Path(id): Path<EdgeId>,
     Json(request): Json<ResolveRequest>,
 ) -> Result<axum::Json<HostDetail>, ApiError> {
+    visible(&app, &caller, id)?;
     app.fleet.resolve_quarantine(id, &request.keep_instance, caller.actor()).await?;
     detail(&app, id).map(axum::Json)
 }

@@ -1,7 +1,7 @@
 //! Renames and labels a host.
 
 use super::check_labels;
-use super::get::detail;
+use super::get::{detail, visible};
 use super::view::HostDetail;
 use crate::auth::Caller;
 use crate::auth::rule::ManageHosts;
@@ -34,6 +34,7 @@ pub(super) async fn handler(
     Path(id): Path<EdgeId>,
     Json(request): Json<UpdateHostRequest>,
 ) -> Result<axum::Json<HostDetail>, ApiError> {
+    visible(&app, &caller, id)?;
     let legal = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_' | '-');
     if let Some(name) = &request.name
         && (name.is_empty() || name.chars().count() > 64 || !name.chars().all(legal))

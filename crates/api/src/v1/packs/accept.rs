@@ -27,6 +27,6 @@ pub(super) async fn handler(
     let mut all = hosts.iter().flat_map(|host| &host.packs).chain(&own.packs);
     let pack = all.find(|pack| pack.pin() == pin).ok_or_else(missing)?;
     app.executor.gate().packs().accept(pack, caller.user.id, caller.actor()).await?;
-    let shown = super::view::all(&app).await?.into_iter().find(|pack| pack.pin == pin);
+    let shown = super::view::all(&app, &caller).await?.into_iter().find(|pack| pack.pin == pin);
     Ok(Json(shown.ok_or_else(missing)?))
 }

@@ -15,7 +15,7 @@ use axum::extract::State;
     security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 pub(super) async fn handler(
     State(app): State<AppState>,
-    _caller: Caller<Read>,
+    caller: Caller<Read>,
 ) -> Result<Json<Page<PackView>>, ApiError> {
-    Ok(Json(Page { items: all(&app).await?, next_cursor: None }))
+    Ok(Json(Page { items: all(&app, &caller).await?, next_cursor: None }))
 }

@@ -1,5 +1,6 @@
 //! A pack as the API shows it.
 
+use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::state::AppState;
 use crate::words::ClassWord;
@@ -94,8 +95,9 @@ pub struct PackHost {
     path: String,
 }
 
-/// Every pack that a host tells of, that lies beside the manager, or that was accepted: those that wait first.
-pub(super) async fn all(app: &AppState) -> Result<Vec<PackView>, ApiError> {
+/// Every pack that a host within the caller's reach tells of, that lies beside the manager, or that was accepted: those
+/// that wait first.
+pub(super) async fn all(app: &AppState, identity: &Identity) -> Result<Vec<PackView>, ApiError> {
     let mut found: BTreeMap<String, PackView> = BTreeMap::new();
     for pin in app.executor.gate().packs().accepted().await? {
         let facts: PackFacts = serde_json::from_value(pin.pack.clone()).unwrap_or_default();
@@ -107,6 +109,9 @@ pub(super) async fn all(app: &AppState) -> Result<Vec<PackView>, ApiError> {
         entry(&mut found, pack).manager_path = Some(pack.path.clone());
     }
     for host in app.fleet.hosts() {
+        if !identity.reaches(host.id, &host.labels) {
+            continue;
+        }
         for pack in &host.packs {
             let here = PackHost {
                 edge_id: host.id,

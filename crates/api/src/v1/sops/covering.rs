@@ -54,10 +54,12 @@ pub struct CoveringSteps {
     security(("cookie" = ["viewer"]), ("token" = ["read"])))]
 pub(super) async fn handler(
     State(app): State<AppState>,
-    _caller: Caller<Read>,
+    caller: Caller<Read>,
     Json(request): Json<CoveringRequest>,
 ) -> Result<axum::Json<CoveringSteps>, ApiError> {
-    let host = HostDirectory::host(&app.fleet, request.edge_id).ok_or_else(|| ApiError::not_found("host"))?;
+    let host = HostDirectory::host(&app.fleet, request.edge_id);
+    let host = host.filter(|host| caller.reaches(host.id, &host.labels));
+    let host = host.ok_or_else(|| ApiError::not_found("host"))?;
     let imported = app.executor.gate().signing().imported();
     let steps = imported.covering(&request.tool, &request.args, &host, app.storage.now());
     let items = steps.into_iter().map(|it| CoveringStepView {

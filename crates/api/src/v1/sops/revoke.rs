@@ -8,8 +8,8 @@ use crate::state::AppState;
 use axum::extract::State;
 use http::StatusCode;
 
-/// Revokes a version of a procedure: no call starts by it from here on, also none that was approved. An older version that
-/// isn't revoked counts again.
+/// Revokes a version of a procedure and every one before it: no call starts by them from here on, also none that was
+/// approved. A newer version goes on counting.
 #[utoipa::path(delete, path = "/api/v1/sops/{id}/{version}", operation_id = "revoke_sop", tag = "signing",
     params(("id" = String, Path), ("version" = u64, Path)), responses((status = NO_CONTENT)),
     security(("cookie" = ["admin"]), ("token" = ["admin"])))]

@@ -1,6 +1,6 @@
 //! Changes an account.
 
-use super::view::{UserView, answer, roles_of};
+use super::view::{UserHosts, UserView, answer, roles_of};
 use crate::auth::rule::Administer;
 use crate::auth::{Caller, password};
 use crate::error::ApiError;
@@ -20,6 +20,8 @@ pub struct UpdateUserRequest {
     /// What it may do; at least one.
     #[schema(value_type = Option<Vec<RoleWord>>)]
     roles: Option<Vec<String>>,
+    /// Which hosts it may see and use; without any named, all.
+    hosts: Option<UserHosts>,
     /// Whether it is shut out.
     disabled: Option<bool>,
     /// A new password, which its owner must change.
@@ -50,6 +52,7 @@ pub(super) async fn handler(
     let change = UserChange {
         display_name: request.display_name,
         roles: request.roles.as_deref().map(roles_of).transpose()?,
+        reach: request.hosts.map(|hosts| hosts.reach(&app)).transpose()?,
         disabled: request.disabled,
         password,
     };

@@ -19,17 +19,17 @@ interface ProcedureSheetProps {
   /** What the address asks for. */
   name: string | null;
   procedure: Procedure | undefined;
-  /** The version that counts once this one is revoked. */
-  next: Procedure | undefined;
+  /** What becomes of the other versions once this one is revoked. */
+  others: string | null;
   loading: boolean;
   onClose: () => void;
 }
 
-export function ProcedureSheet({ name, procedure, next, loading, onClose }: ProcedureSheetProps) {
+export function ProcedureSheet({ name, procedure, others, loading, onClose }: ProcedureSheetProps) {
   return (
     <Dialog open={name !== null} onClose={onClose} title={procedure?.title ?? "Procedure"} kind="sheet" wide>
       {procedure ? (
-        <Detail procedure={procedure} next={next} />
+        <Detail procedure={procedure} others={others} />
       ) : loading ? (
         <SkeletonRows />
       ) : (
@@ -39,9 +39,9 @@ export function ProcedureSheet({ name, procedure, next, loading, onClose }: Proc
   );
 }
 
-type Shown = Pick<ProcedureSheetProps, "next"> & { procedure: Procedure };
+type Shown = Pick<ProcedureSheetProps, "others"> & { procedure: Procedure };
 
-function Detail({ procedure, next }: Shown) {
+function Detail({ procedure, others }: Shown) {
   const { revoked_at, revoked_by } = procedure;
   return (
     <div className="flex flex-col gap-6" data-sop-detail={`${procedure.id}/${procedure.version}`}>
@@ -95,7 +95,7 @@ function Detail({ procedure, next }: Shown) {
         <h3 className="text-12 font-medium text-muted">The text that was signed</h3>
         <Block text={procedure.document} label="The text that was signed" />
       </section>
-      <Revoke procedure={procedure} next={next} />
+      <Revoke procedure={procedure} others={others} />
     </div>
   );
 }
@@ -133,7 +133,7 @@ function Step({ step }: { step: ProcedureStep }) {
   );
 }
 
-function Revoke({ procedure, next }: Shown) {
+function Revoke({ procedure, others }: Shown) {
   const client = useQueryClient();
   const reason = may.administer(useMe());
   const [asking, setAsking] = useState(false);
@@ -167,11 +167,7 @@ function Revoke({ procedure, next }: Shown) {
           This manager starts nothing by it from now on, also what is signed already. Hosts take it until it ends unless
           its key leaves their configuration.
         </p>
-        {next && (
-          <p className="text-mutating" data-comes-back>
-            Version {next.version} counts again then. If it must not, revoke that one first.
-          </p>
-        )}
+        {others && <p data-other-versions>{others}</p>}
       </Confirm>
     </>
   );

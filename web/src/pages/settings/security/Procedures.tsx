@@ -11,7 +11,7 @@ import { Failed, SkeletonRows } from "../../../components/States";
 import { Time } from "../../../components/Time";
 import { useMe } from "../../../frame/session";
 import { may } from "../../../lib/may";
-import { nextOf } from "../../../lib/signing";
+import { whenRevoked } from "../../../lib/signing";
 import { ImportProcedure } from "./ImportProcedure";
 import { ProcedureSheet } from "./ProcedureSheet";
 import { StateChip } from "./StateChip";
@@ -78,7 +78,7 @@ export function Procedures() {
       <ProcedureSheet
         name={search.sop ?? null}
         procedure={shownHere}
-        next={shownHere?.state === "active" ? nextOf(shownHere, all) : undefined}
+        others={shownHere ? whenRevoked(shownHere, all) : null}
         loading={query.isPending}
         onClose={() => open(undefined)}
       />
