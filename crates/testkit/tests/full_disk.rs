@@ -56,7 +56,7 @@ async fn nothing_runs_that_can_not_be_put_on_record_and_the_chat_goes_on_when_it
         .data(&disk.path().join("manager"))
         .configuration(&format!(
             "[models.scripted]\nkind = \"openai_chat\"\nbase_url = \"{}/v1\"\napi_key = \"sk-test\"\nmodel = \"scripted-1\"\n\
-             [security.limits]\ncalls_per_hour_by_user = 0\ncalls_per_hour_by_tool = 0",
+             [security.limits]\ncalls_per_hour_by_user = 0\ncalls_per_hour_by_tool = 0\ncalls_per_hour_by_edge = 0",
             server.url()
         ))
         .start()

@@ -292,7 +292,7 @@ async fn orders_in_text_from_hosts_have_no_effect_however_obedient_the_model_is(
         ))
         // Nobody decides here, and nobody wants to wait for that.
         .configuration("[security.approval]\ndecide_by_seconds = 1")
-        .configuration("[security.limits]\ncalls_at_once_by_user = 0\ncalls_at_once_by_tool = 0")
+        .configuration("[security.limits]\ncalls_at_once_by_user = 0\ncalls_at_once_by_tool = 0\ncalls_at_once_by_edge = 0")
         .start()
         .await?;
     let admin = product.admin().await?;
