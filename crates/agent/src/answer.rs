@@ -176,6 +176,12 @@ impl Runner {
             output_tokens: i64::try_from(completion.usage.output_tokens).unwrap_or(i64::MAX),
             ..TurnWrite::default()
         };
+        if let Some(other) = &completion.answered_by {
+            write.events.push(events::notice(&format!(
+                "{} gave no answer; {} ({}) stood in for it.",
+                self.label.provider, other.provider, other.model
+            )));
+        }
         let has_text = !text.trim().is_empty();
         let wants_calls = !completion.calls.is_empty();
         let ending = match completion.finish {

@@ -9,7 +9,7 @@ use common::{
     ADA, Act, BOB, ScriptedHosts, ScriptedModel, Step, World, answer, call, kinds, outcome, payloads,
     results, states,
 };
-use llm::{BadArguments, Completion, Finish, LlmError, Message, ModelEvent, ToolCall, Usage};
+use llm::{BadArguments, Completion, Finish, LlmError, Message, ModelEvent, ToolCall};
 use model::{CallState, UserId};
 use serde_json::{Value, json};
 use skill::SkillErrorKind;
@@ -392,13 +392,8 @@ async fn a_turn_that_takes_too_long_is_ended() {
 #[tokio::test]
 async fn answers_that_go_wrong_end_the_turn_truthfully() {
     let completed = |text: &str, finish| {
-        let completion = Completion {
-            text: text.to_owned(),
-            calls: Vec::new(),
-            finish,
-            usage: Usage::default(),
-            provider_data: None,
-        };
+        let completion =
+            Completion { text: text.to_owned(), calls: Vec::new(), finish, ..Completion::default() };
         Ok(ModelEvent::Completed(completion))
     };
     let word = |text: &str| Ok(ModelEvent::TextDelta(text.to_owned()));

@@ -1,16 +1,16 @@
 //! Anthropic Messages.
 
 use crate::assemble::{Calls, Piece};
+use crate::history;
 use crate::http::{self, Endpoint};
 use crate::openai::shown_arguments;
+use crate::schema::{self, Dialect, Toolbox};
 use crate::sse::Event;
 use crate::stream::{self, Decoder, append_text, error_in_stream};
-use crate::{
-    Completion, Finish, LlmError, Message, ModelEvent, ModelLabel, ModelRequest, Provider, Usage, schema,
-};
+use crate::{Completion, Finish, LlmError, Message, ModelEvent, ModelLabel, ModelRequest, Provider, Usage};
 use futures::stream::BoxStream;
 use reqwest::Client;
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,26 +38,28 @@ impl Messages {
         Ok(Self { client: http::client(&endpoint)?, endpoint: Arc::new(endpoint) })
     }
 
-    async fn open(self, request: ModelRequest, cancel: CancellationToken) -> Result<http::Answer, LlmError> {
-        let mut post =
-            self.client.post(self.endpoint.operation("v1", "messages")).header("anthropic-version", VERSION);
-        if let Some(key) = &self.endpoint.api_key {
-            let mut value = reqwest::header::HeaderValue::from_str(key.expose_secret())
-                .map_err(|_| LlmError::Auth("the key holds characters that no key has".to_owned()))?;
-            value.set_sensitive(true);
-            post = post.header("x-api-key", value);
-        }
-        stream::open(post.json(&body(&self.endpoint.model, &request)), &self.endpoint, &cancel).await
+    async fn open(
+        self,
+        request: ModelRequest,
+        toolbox: Arc<Toolbox>,
+        cancel: CancellationToken,
+    ) -> Result<http::Answer, LlmError> {
+        let url = self.endpoint.operation("v1", "messages");
+        let body = body(&self.endpoint.model, &request, &toolbox);
+        let form = |key: Option<&SecretString>| {
+            let post = self.client.post(url.clone()).header("anthropic-version", VERSION).json(&body);
+            Ok(match key {
+                Some(key) => post.header("x-api-key", http::key_header(key)?),
+                None => post,
+            })
+        };
+        http::open(&form, &self.endpoint, &cancel).await
     }
 }
 
 impl Provider for Messages {
     fn label(&self) -> ModelLabel {
-        ModelLabel {
-            provider: self.endpoint.name.clone(),
-            model: self.endpoint.model.clone(),
-            builtin: false,
-        }
+        self.endpoint.label()
     }
 
     fn stream(
@@ -65,30 +67,33 @@ impl Provider for Messages {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<ModelEvent, LlmError>> {
-        let opening = Box::pin(self.clone().open(request, cancel.clone()));
-        stream::run(opening, MessagesDecoder::default(), cancel)
+        let toolbox = Arc::new(Toolbox::new(Dialect::Anthropic, &request.tools));
+        let opening = Box::pin(self.clone().open(request, Arc::clone(&toolbox), cancel.clone()));
+        stream::run(opening, MessagesDecoder::default(), toolbox, cancel)
     }
 }
 
-fn body(model: &str, request: &ModelRequest) -> Value {
+pub(crate) fn body(model: &str, request: &ModelRequest, toolbox: &Toolbox) -> Value {
     let max_tokens =
         if request.max_output_tokens > 0 { request.max_output_tokens } else { DEFAULT_MAX_TOKENS };
     let mut body = json!({
-        "model": model, "max_tokens": max_tokens, "stream": true, "messages": messages(&request.messages),
+        "model": model, "max_tokens": max_tokens, "stream": true,
+        "messages": cached(messages(&history::prepared(&request.messages))),
     });
     if !request.system.is_empty() {
         body["system"] =
             json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
     }
     // Tools stay listed where they may not be called: the history's calls are invalid without them.
-    if !request.tools.is_empty() {
-        body["tools"] = request
+    if !toolbox.tools.is_empty() {
+        body["tools"] = toolbox
             .tools
             .iter()
             .map(|tool| {
-                json!({"name": tool.name, "description": tool.description, "input_schema": schema::cleaned(&tool.params)})
+                json!({"name": tool.name, "description": tool.description, "input_schema": tool.form.params})
             })
             .collect();
+        mark(body["tools"].as_array_mut().and_then(|tools| tools.last_mut()));
         if !request.allow_tools {
             body["tool_choice"] = json!({"type": "none"});
         }
@@ -96,8 +101,27 @@ fn body(model: &str, request: &ModelRequest) -> Value {
     body
 }
 
+/// Marks the end of what the provider may keep for the next request.
+fn mark(block: Option<&mut Value>) {
+    if let Some(block) = block {
+        block["cache_control"] = json!({"type": "ephemeral"});
+    }
+}
+
+/// Marks where the conversation may be kept: its end, which the next round of the turn goes on from, and the
+/// message of the user before it, which the next turn still has where a round came to nothing. With tools and system
+/// that makes four marks, as many as there may be.
+fn cached(mut turns: Vec<Value>) -> Vec<Value> {
+    let last = turns.len().checked_sub(1);
+    let before = last.and_then(|last| (0..last).rev().find(|place| turns[*place]["role"] == "user"));
+    for place in [last, before].into_iter().flatten() {
+        mark(turns[place]["content"].as_array_mut().and_then(|blocks| blocks.last_mut()));
+    }
+    turns
+}
+
 /// The conversation as alternating turns: neighbours of one role are joined, and results are the user's.
-fn messages(history: &[Message]) -> Value {
+fn messages(history: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in history {
         let (role, blocks) = blocks(message);
@@ -116,11 +140,17 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
     match message {
         Message::User { text } => ("user", text_block(text).into_iter().collect()),
         Message::Assistant { text, calls, provider_data } => {
-            let mut blocks: Vec<Value> =
-                provider_data.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
+            // Only what this protocol gave may come back in it.
+            let mut blocks: Vec<Value> = provider_data
+                .iter()
+                .filter_map(Value::as_array)
+                .flatten()
+                .filter(|b| is_thinking(b))
+                .cloned()
+                .collect();
             blocks.extend(text_block(text.trim_end()));
             blocks.extend(calls.iter().map(|call| {
-                json!({"type": "tool_use", "id": call.id, "name": call.name, "input": shown_arguments(call)})
+                json!({"type": "tool_use", "id": call.id, "name": schema::legal(&call.name), "input": shown_arguments(call)})
             }));
             ("assistant", blocks)
         }
@@ -129,6 +159,16 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
             let block = json!({"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": is_error});
             ("user", vec![block])
         }
+    }
+}
+
+/// Whether it is a block of thinking that can be sent: one without its signature is refused.
+fn is_thinking(block: &Value) -> bool {
+    let has = |field: &str| block.get(field).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    match block.get("type").and_then(Value::as_str) {
+        Some("thinking") => has("signature") && block.get("thinking").is_some_and(Value::is_string),
+        Some("redacted_thinking") => has("data"),
+        _ => false,
     }
 }
 
@@ -232,13 +272,15 @@ impl Decoder for MessagesDecoder {
             cut => cut,
         };
         let calls = if finish == Finish::ToolCalls { calls.finish() } else { Vec::new() };
-        let thinking = std::mem::take(&mut self.thinking);
+        let mut thinking = std::mem::take(&mut self.thinking);
+        thinking.retain(is_thinking);
         Ok(Completion {
             text: std::mem::take(&mut self.text),
             calls,
             finish,
             usage: self.usage,
             provider_data: (!thinking.is_empty()).then_some(Value::Array(thinking)),
+            answered_by: None,
         })
     }
 }
@@ -360,9 +402,11 @@ impl MessagesDecoder {
         let Some(usage) = holder.get("usage").filter(|usage| usage.is_object()) else { return };
         let count = |field: &str| usage.get(field).and_then(Value::as_u64);
         if let Some(fresh) = count("input_tokens") {
-            let cached = count("cache_creation_input_tokens").unwrap_or(0)
-                + count("cache_read_input_tokens").unwrap_or(0);
-            self.usage.input_tokens = fresh + cached;
+            let written = count("cache_creation_input_tokens").unwrap_or(self.usage.cache_write_tokens);
+            let cached = count("cache_read_input_tokens").unwrap_or(self.usage.cached_input_tokens);
+            self.usage.input_tokens = fresh.saturating_add(written).saturating_add(cached);
+            self.usage.cached_input_tokens = cached;
+            self.usage.cache_write_tokens = written;
         }
         if let Some(written) = count("output_tokens") {
             self.usage.output_tokens = written;

@@ -54,6 +54,16 @@ impl LlmError {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Network(_))
     }
 
+    /// Whether another key of the same account or person may do better.
+    pub(crate) fn is_of_the_key(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Quota(_) | Self::Auth(_))
+    }
+
+    /// Whether another provider may do better with the same request.
+    pub fn is_of_the_provider(&self) -> bool {
+        self.is_transient() || self.is_of_the_key() || matches!(self, Self::Protocol(_))
+    }
+
     /// How long the provider asked to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -1,14 +1,16 @@
 //! One request to a model server: connection, time limits, retries, and refusals turned into typed errors.
 
-use crate::LlmError;
+use crate::{LlmError, ModelLabel};
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use rand::RngExt;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
-use reqwest::{Client, RequestBuilder, StatusCode, redirect};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
+use reqwest::{Certificate, Client, Proxy, RequestBuilder, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -30,12 +32,22 @@ pub struct Endpoint {
     pub base_url: Url,
     /// The key, if the server wants one.
     pub api_key: Option<SecretString>,
+    /// Keys that are used in turn where one is used up or refused.
+    pub more_keys: Vec<SecretString>,
+    /// Which of the keys is used, from 0 for `api_key`. Shared by the copies of an endpoint.
+    pub key_in_use: Arc<AtomicUsize>,
     /// The model.
     pub model: String,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// How often to ask again where nothing of an answer had arrived.
     pub retries: u32,
+    /// The HTTP proxy to go through. Without one, the usual variables of the environment count.
+    pub proxy: Option<Url>,
+    /// Certificates, as PEM, that are trusted besides those of the system.
+    pub ca_pem: Option<Arc<[u8]>>,
+    /// Tokens that the model reads at most, where that must be asked for (Ollama). 0: as much as the request needs.
+    pub context_tokens: u32,
 }
 
 impl Endpoint {
@@ -50,10 +62,26 @@ impl Endpoint {
             name: name.into(),
             base_url,
             api_key,
+            more_keys: Vec::new(),
+            key_in_use: Arc::new(AtomicUsize::new(0)),
             model: model.into(),
             timeouts: Timeouts::default(),
             retries: 2,
+            proxy: None,
+            ca_pem: None,
+            context_tokens: 0,
         }
+    }
+
+    /// What to call the model in the console.
+    pub(crate) fn label(&self) -> ModelLabel {
+        ModelLabel { provider: self.name.clone(), model: self.model.clone(), builtin: false }
+    }
+
+    /// All keys, empty ones left out.
+    fn keys(&self) -> Vec<&SecretString> {
+        let keys = self.api_key.iter().chain(&self.more_keys);
+        keys.filter(|key| !key.expose_secret().is_empty()).collect()
     }
 
     /// The address of an operation. A base without a path gets the version, as people leave it out.
@@ -89,12 +117,39 @@ impl Default for Timeouts {
 
 /// Makes the client of one endpoint. Redirects are off: they would carry the key elsewhere.
 pub(crate) fn client(endpoint: &Endpoint) -> Result<Client, LlmError> {
-    Client::builder()
+    let mut builder = Client::builder()
         .connect_timeout(endpoint.timeouts.connect)
         .redirect(redirect::Policy::none())
-        .user_agent(concat!("steadyhand/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| LlmError::Network(chain(&error)))
+        .user_agent(concat!("steadyhand/", env!("CARGO_PKG_VERSION")));
+    if let Some(proxy) = &endpoint.proxy {
+        let proxy = Proxy::all(proxy.clone())
+            .map_err(|error| LlmError::Network(format!("the proxy can't be used: {}", chain(&error))))?;
+        builder = builder.proxy(proxy);
+    }
+    if let Some(pem) = &endpoint.ca_pem {
+        let bad = |why: String| LlmError::Network(format!("the CA file can't be used: {why}"));
+        let certificates = Certificate::from_pem_bundle(pem).map_err(|error| bad(chain(&error)))?;
+        if certificates.is_empty() {
+            return Err(bad("it holds no certificate in PEM form".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| LlmError::Network(chain(&error)))
+}
+
+/// Makes one form of a request, with the key that it is to be sent with.
+pub(crate) type Form<'f> = &'f (dyn Fn(Option<&SecretString>) -> Result<RequestBuilder, LlmError> + Sync);
+
+/// A header that holds a key.
+///
+/// # Errors
+///
+/// Fails if the key can't stand in a header.
+pub(crate) fn key_header(key: &SecretString) -> Result<reqwest::header::HeaderValue, LlmError> {
+    let mut value = reqwest::header::HeaderValue::from_str(key.expose_secret().trim())
+        .map_err(|_| LlmError::Auth("the key holds characters that no key has".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// The body of an answer with status 200.
@@ -130,14 +185,20 @@ impl Answer {
     }
 }
 
-/// Sends a request until an answer begins to arrive. Asks again, with jitter, only where nothing had arrived.
+/// Sends a request until an answer begins to arrive. Asks again, with jitter, only where nothing had arrived; where a
+/// key is used up or refused, with the next one first.
 pub(crate) async fn open(
-    request: &RequestBuilder,
+    form: Form<'_>,
     endpoint: &Endpoint,
     cancel: &CancellationToken,
 ) -> Result<Answer, LlmError> {
+    let keys = endpoint.keys();
     let mut attempt = 0;
+    let mut keys_left = keys.len().saturating_sub(1);
     loop {
+        let place = endpoint.key_in_use.load(Ordering::Relaxed);
+        let key = keys.get(place % keys.len().max(1)).copied();
+        let request = form(key)?;
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(LlmError::Cancelled),
@@ -147,6 +208,14 @@ pub(crate) async fn open(
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
+        if keys_left > 0 && error.is_of_the_key() {
+            keys_left -= 1;
+            let next = (place + 1) % keys.len();
+            // Another request may have turned to the next key at the same time.
+            let _ = endpoint.key_in_use.compare_exchange(place, next, Ordering::Relaxed, Ordering::Relaxed);
+            tracing::info!(model.provider = endpoint.name, error = %error, "turning to the next key of a model");
+            continue;
+        }
         let asked = error.retry_after().unwrap_or_default();
         if attempt >= endpoint.retries || !error.is_transient() || asked > MAX_RETRY_AFTER {
             return Err(error);
@@ -162,9 +231,7 @@ pub(crate) async fn open(
     }
 }
 
-async fn try_open(request: &RequestBuilder, endpoint: &Endpoint) -> Result<Answer, LlmError> {
-    let request =
-        request.try_clone().ok_or_else(|| LlmError::Network("the request can't be repeated".to_owned()))?;
+async fn try_open(request: RequestBuilder, endpoint: &Endpoint) -> Result<Answer, LlmError> {
     let limits = endpoint.timeouts;
     let too_late = |_| LlmError::Network(format!("no answer within {} s", limits.first_byte.as_secs_f32()));
     let work = async {
@@ -174,7 +241,7 @@ async fn try_open(request: &RequestBuilder, endpoint: &Endpoint) -> Result<Answe
         let mut rest = response.bytes_stream().boxed();
         if status != StatusCode::OK {
             let body = read_refusal(&mut rest).await;
-            return Err(refusal(status, &headers, &body, endpoint.api_key.as_ref()));
+            return Err(refusal(status, &headers, &body, &endpoint.keys()));
         }
         let is_json = headers
             .get(CONTENT_TYPE)
@@ -201,34 +268,74 @@ async fn read_refusal(rest: &mut BoxStream<'static, reqwest::Result<Bytes>>) -> 
     body
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], key: Option<&SecretString>) -> LlmError {
-    let retry_after = headers
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.trim().parse::<f64>().ok())
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], keys: &[&SecretString]) -> LlmError {
     let document = serde_json::from_slice::<Value>(body).unwrap_or(Value::Null);
-    let (code, message) = error_words(&document);
-    let message = message.unwrap_or_else(|| String::from_utf8_lossy(body).trim().to_owned());
-    let message = match key.map(ExposeSecret::expose_secret) {
-        Some(key) if !key.is_empty() => message.replace(key, "[the key]"),
-        _ => message,
+    // Gemini sends a list of one.
+    let document = match document {
+        Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
+        other => other,
     };
+    let retry_after = retry_after(headers).or_else(|| retry_delay(&document));
+    let (code, message) = error_words(&document);
+    let mut message = message.unwrap_or_else(|| String::from_utf8_lossy(body).trim().to_owned());
+    for key in keys {
+        message = message.replace(key.expose_secret(), "[the key]");
+    }
     let message = if message.is_empty() { status.to_string() } else { format!("{message} ({status})") };
     classify(status.as_u16(), &code, &shorten(&message), retry_after)
+}
+
+/// How long to wait by the headers: in milliseconds, in seconds, or until a time by the server's own clock.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
+    if let Some(millis) = number("retry-after-ms") {
+        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+    }
+    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let time = |name: &str| chrono::DateTime::parse_from_rfc2822(text(name)?).ok();
+    let (until, now) = (time(RETRY_AFTER.as_str())?, time(DATE.as_str())?);
+    Some((until - now).to_std().unwrap_or_default())
+}
+
+/// The delay in the details of a Google error: `{"@type": "…RetryInfo", "retryDelay": "3.5s"}`.
+fn retry_delay(document: &Value) -> Option<Duration> {
+    let details = document.get("error")?.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Code and message of an error document, in the shapes that servers use.
 pub(crate) fn error_words(document: &Value) -> (String, Option<String>) {
     let error = document.get("error").unwrap_or(document);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    let code = text(error.get("code")).or_else(|| text(error.get("type"))).unwrap_or_default();
-    let kind = text(error.get("type")).unwrap_or_default();
+    let mut codes: Vec<String> =
+        ["code", "type", "status"].iter().filter_map(|f| text(error.get(*f))).collect();
+    for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
+        codes.extend(text(detail.get("reason")));
+        // Google tells which of its limits was met only by the limit's name.
+        let violations = detail.get("violations").and_then(Value::as_array);
+        codes.extend(violations.into_iter().flatten().filter_map(|violation| text(violation.get("quotaId"))));
+    }
+    let inner = error.get("metadata").and_then(|metadata| text(metadata.get("raw")));
     let message = text(error.get("message"))
         .or_else(|| text(document.get("message")))
         .or_else(|| text(document.get("detail")))
         .or_else(|| text(Some(error)));
-    (format!("{code} {kind}"), message)
+    let message = match (message, inner) {
+        // OpenRouter's own words say only that its provider failed; the provider's come along.
+        (Some(message), Some(inner)) => Some(format!("{message}: {inner}")),
+        (message, inner) => message.or(inner),
+    };
+    (codes.join(" "), message)
+}
+
+/// The status that an error inside of a stream names, or 200.
+pub(crate) fn status_in(document: &Value) -> u16 {
+    let code = document.get("error").and_then(|error| error.get("code")).and_then(Value::as_u64);
+    code.and_then(|code| u16::try_from(code).ok()).filter(|code| (300..600).contains(code)).unwrap_or(200)
 }
 
 /// Cuts a provider's message to what a person reads.
@@ -249,16 +356,33 @@ pub(crate) fn classify(status: u16, code: &str, message: &str, retry_after: Opti
         "context length",
         "context window",
         "context size",
+        "context_size",
         "prompt is too long",
+        "input is too long",
+        "exceeds the maximum number of tokens",
         "request_too_large",
     ]) {
         return LlmError::ContextTooLong(message);
     }
-    if says(&["insufficient_quota", "credit balance", "billing_error"]) || status == 402 {
+    if says(&[
+        "insufficient_quota",
+        "credit balance",
+        "billing_error",
+        "billing_hard_limit",
+        "billing_not_active",
+        "insufficient balance",
+        "insufficient credits",
+        "PerDay",
+    ]) || status == 402
+    {
         return LlmError::Quota(message);
     }
-    if says(&["content_filter", "content_policy"]) {
+    if says(&["content_filter", "content_policy", "content management policy", "flagged by moderation"]) {
         return LlmError::ContentFilter(message);
+    }
+    // Google's 400 for a wrong key.
+    if says(&["API_KEY_INVALID"]) {
+        return LlmError::Auth(message);
     }
     match status {
         401 | 403 => return LlmError::Auth(message),
@@ -270,12 +394,24 @@ pub(crate) fn classify(status: u16, code: &str, message: &str, retry_after: Opti
         _ => {}
     }
     match () {
-        () if says(&["authentication", "permission_error", "invalid_api_key"]) => LlmError::Auth(message),
-        () if says(&["rate_limit"]) => LlmError::RateLimited { message, retry_after },
-        () if says(&["overloaded", "server_error", "api_error", "unavailable"]) => {
+        () if says(&["authentication", "permission_error", "invalid_api_key", "PERMISSION_DENIED"]) => {
+            LlmError::Auth(message)
+        }
+        () if says(&["rate_limit", "RESOURCE_EXHAUSTED", "too many requests"]) => {
+            LlmError::RateLimited { message, retry_after }
+        }
+        () if says(&[
+            "overloaded",
+            "server_error",
+            "api_error",
+            "unavailable",
+            "UNAVAILABLE",
+            "INTERNAL",
+        ]) =>
+        {
             LlmError::Overloaded { message, retry_after }
         }
-        () if says(&["invalid_request"]) => LlmError::BadRequest(message),
+        () if says(&["invalid_request", "INVALID_ARGUMENT"]) => LlmError::BadRequest(message),
         () => LlmError::Protocol(message),
     }
 }

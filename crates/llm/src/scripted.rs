@@ -1,7 +1,8 @@
 //! A model server that says what a script tells it, in the real wire formats. For tests and demonstrations.
 //!
 //! It speaks plain HTTP/1.1 itself, so that it can also misbehave: cut an answer in the middle, hang, or split it
-//! at any byte. The format follows the path of the request: `…/chat/completions` or `…/messages`.
+//! at any byte. The format follows the path of the request: `…/chat/completions`, `…/responses`, `…/messages`,
+//! `…:streamGenerateContent` or `…/api/chat`.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -33,7 +34,12 @@ impl Seen {
 
     /// Whether the request is in Anthropic's format.
     pub fn is_anthropic(&self) -> bool {
-        self.path.ends_with("/messages")
+        self.format() == Format::Anthropic
+    }
+
+    /// The format of the request.
+    pub fn format(&self) -> Format {
+        Format::of_path(&self.path)
     }
 }
 
@@ -82,6 +88,35 @@ impl Answer {
             pieces: vec![body.to_string().into_bytes()],
             ..Raw::default()
         })
+    }
+}
+
+/// The wire formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenAI's chat completions.
+    OpenAiChat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini's `streamGenerateContent`.
+    Gemini,
+    /// Ollama's chat.
+    Ollama,
+}
+
+impl Format {
+    /// The format of a request to this path; chat completions where the path tells none.
+    pub fn of_path(path: &str) -> Self {
+        let path = path.split('?').next().unwrap_or_default();
+        match () {
+            () if path.ends_with("/messages") => Self::Anthropic,
+            () if path.ends_with("/responses") => Self::Responses,
+            () if path.ends_with(":streamGenerateContent") => Self::Gemini,
+            () if path.ends_with("/api/chat") => Self::Ollama,
+            () => Self::OpenAiChat,
+        }
     }
 }
 
@@ -146,6 +181,23 @@ impl ScriptedServer {
         let state = State { script: Arc::new(Box::new(script)), seen: Arc::clone(&seen) };
         tokio::spawn(stop.clone().run_until_cancelled_owned(accept(listener, state, stop.clone())));
         Ok(Self { address, seen, _stop: stop.drop_guard() })
+    }
+
+    /// Starts a server that refuses, as real ones do, every request that breaks the rules of its format; the others
+    /// are answered by the script.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no port can be had.
+    pub async fn strict(script: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> io::Result<Self> {
+        Self::start(move |seen| match crate::strict::check_request(seen.format(), &seen.body) {
+            Ok(()) => script(seen),
+            Err(rule) => Answer::refusal(
+                400,
+                &json!({"error": {"message": rule, "type": "invalid_request_error", "code": 400}}),
+            ),
+        })
+        .await
     }
 
     /// Starts a server that gives these answers in turn, and a refusal after the last.
@@ -233,16 +285,27 @@ async fn raw_of(mut answer: Answer, seen: &Seen) -> Raw {
     loop {
         answer = match answer {
             Answer::Raw(raw) => return raw,
-            Answer::Say { text, calls } => {
-                let body = if seen.is_anthropic() { anthropic(&text, &calls) } else { openai(&text, &calls) };
-                return Raw { pieces: vec![body.into_bytes()], ..Raw::default() };
-            }
+            Answer::Say { text, calls } => return said(seen.format(), &text, &calls),
             Answer::Held { until, then } => {
                 until.cancelled().await;
                 *then
             }
         };
     }
+}
+
+/// An answer in the format of the request.
+fn said(format: Format, text: &str, calls: &[(String, Value)]) -> Raw {
+    let body = match format {
+        Format::OpenAiChat => openai(text, calls),
+        Format::Responses => responses(text, calls),
+        Format::Anthropic => anthropic(text, calls),
+        Format::Gemini => gemini(text, calls),
+        Format::Ollama => ollama(text, calls),
+    };
+    let content_type =
+        if format == Format::Ollama { "application/x-ndjson" } else { "text/event-stream" }.to_owned();
+    Raw { pieces: vec![body.into_bytes()], content_type, ..Raw::default() }
 }
 
 async fn read_request(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Seen>> {
@@ -337,5 +400,103 @@ pub fn anthropic(text: &str, calls: &[(String, Value)]) -> String {
         json!({"delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 5}}),
     );
     send("message_stop", json!({}));
+    out
+}
+
+/// An answer as the Responses protocol streams it.
+pub fn responses(text: &str, calls: &[(String, Value)]) -> String {
+    let mut out = String::new();
+    let mut number = 0;
+    let mut send = |kind: &str, mut data: Value| {
+        data["type"] = json!(kind);
+        data["sequence_number"] = json!(number);
+        number += 1;
+        out.push_str(&format!("event: {kind}\ndata: {data}\n\n"));
+    };
+    let mut output = Vec::new();
+    send(
+        "response.created",
+        json!({"response": {"id": "resp_scripted", "status": "in_progress", "output": []}}),
+    );
+    if !text.is_empty() {
+        let item = |content: Value| json!({"type": "message", "id": "msg_scripted", "role": "assistant", "content": content});
+        send("response.output_item.added", json!({"output_index": 0, "item": item(json!([]))}));
+        for word in text.split_inclusive(' ') {
+            send(
+                "response.output_text.delta",
+                json!({"item_id": "msg_scripted", "output_index": 0, "content_index": 0, "delta": word}),
+            );
+        }
+        let whole = item(json!([{"type": "output_text", "text": text, "annotations": []}]));
+        send("response.output_item.done", json!({"output_index": 0, "item": whole}));
+        output.push(whole);
+    }
+    for (number, (name, args)) in calls.iter().enumerate() {
+        let place = output.len();
+        let item = |arguments: &str| {
+            json!({
+                "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_scripted_{number}"),
+                "name": name, "arguments": arguments,
+            })
+        };
+        let args = args.to_string();
+        send("response.output_item.added", json!({"output_index": place, "item": item("")}));
+        send(
+            "response.function_call_arguments.delta",
+            json!({"item_id": format!("fc_{number}"), "output_index": place, "delta": args}),
+        );
+        send("response.output_item.done", json!({"output_index": place, "item": item(&args)}));
+        output.push(item(&args));
+    }
+    let response = json!({
+        "id": "resp_scripted", "status": "completed", "error": null, "incomplete_details": null, "output": output,
+        "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
+    });
+    send("response.completed", json!({"response": response}));
+    out
+}
+
+/// An answer as Gemini streams it.
+pub fn gemini(text: &str, calls: &[(String, Value)]) -> String {
+    let mut out = String::new();
+    let mut send = |candidate: Value| {
+        let chunk = json!({
+            "candidates": [candidate], "modelVersion": "scripted",
+            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
+        });
+        out.push_str(&format!("data: {chunk}\r\n\r\n"));
+    };
+    for word in text.split_inclusive(' ') {
+        send(json!({"content": {"parts": [{"text": word}], "role": "model"}, "index": 0}));
+    }
+    for (place, (name, args)) in calls.iter().enumerate() {
+        let mut part = json!({"functionCall": {"name": name, "args": args}});
+        if place == 0 {
+            part["thoughtSignature"] = json!("c2NyaXB0ZWQ=");
+        }
+        send(json!({"content": {"parts": [part], "role": "model"}, "index": 0}));
+    }
+    send(json!({"content": {"parts": [{"text": ""}], "role": "model"}, "finishReason": "STOP", "index": 0}));
+    out
+}
+
+/// An answer as Ollama streams it.
+pub fn ollama(text: &str, calls: &[(String, Value)]) -> String {
+    let mut out = String::new();
+    let mut send = |mut line: Value| {
+        line["model"] = json!("scripted");
+        out.push_str(&format!("{line}\n"));
+    };
+    for word in text.split_inclusive(' ') {
+        send(json!({"message": {"role": "assistant", "content": word}, "done": false}));
+    }
+    for (name, args) in calls {
+        let call = json!({"function": {"name": name, "arguments": args}});
+        send(json!({"message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": false}));
+    }
+    send(json!({
+        "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+        "prompt_eval_count": 10, "eval_count": 5,
+    }));
     out
 }

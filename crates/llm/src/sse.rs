@@ -106,6 +106,46 @@ impl Parser {
     }
 }
 
+/// Reads a stream in which each line is an event of its own, under the same bounds.
+#[derive(Debug, Default)]
+pub struct Lines {
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// Takes the next bytes and returns the lines that they complete, empty ones left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Parser::push`].
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, LlmError> {
+        let mut events = Vec::new();
+        for &byte in bytes {
+            if byte == b'\n' {
+                events.extend(self.finish()?);
+                continue;
+            }
+            if self.line.len() >= MAX_EVENT_BYTES {
+                return Err(LlmError::Protocol(format!("one event is larger than {MAX_EVENT_BYTES} bytes")));
+            }
+            self.line.push(byte);
+        }
+        Ok(events)
+    }
+
+    /// Says that the input ended, and returns the line that lacked its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Parser::push`].
+    pub fn finish(&mut self) -> Result<Option<Event>, LlmError> {
+        let line = String::from_utf8(std::mem::take(&mut self.line))
+            .map_err(|_| LlmError::Protocol("the stream holds bytes that are not UTF-8".to_owned()))?;
+        let data = line.trim().to_owned();
+        Ok((!data.is_empty()).then(|| Event { name: String::new(), data }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,15 @@
 //! Drives one answer from bytes to events. What the bytes mean is the [`Decoder`]'s, which each protocol has.
 
-use crate::http::{self, Answer, Endpoint};
-use crate::sse::{Event, Parser};
+use crate::http::{self, Answer};
+use crate::schema::Toolbox;
+use crate::sse::{Event, Lines, Parser};
 use crate::{Completion, LlmError, ModelEvent};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
-use reqwest::RequestBuilder;
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Most bytes of text in one answer.
@@ -18,6 +19,9 @@ const MAX_WHOLE_BYTES: usize = 8 * 1024 * 1024;
 
 /// What a protocol makes of a server's events.
 pub(crate) trait Decoder: Send + 'static {
+    /// Whether each line is a document, instead of server-sent events.
+    const LINES: bool = false;
+
     /// Takes one event.
     fn event(&mut self, event: &Event) -> Result<Vec<ModelEvent>, LlmError>;
 
@@ -36,19 +40,31 @@ pub(crate) trait Decoder: Send + 'static {
 
 /// Bytes in, events out; no network.
 pub(crate) struct Decoding<D> {
-    parser: Parser,
+    frames: Frames,
     decoder: D,
+}
+
+/// How bytes become events.
+enum Frames {
+    Events(Parser),
+    Lines(Lines),
 }
 
 impl<D: Decoder> Decoding<D> {
     pub(crate) fn new(decoder: D) -> Self {
-        Self { parser: Parser::default(), decoder }
+        let frames =
+            if D::LINES { Frames::Lines(Lines::default()) } else { Frames::Events(Parser::default()) };
+        Self { frames, decoder }
     }
 
     /// Takes the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<ModelEvent>, LlmError> {
         let mut out = Vec::new();
-        for event in self.parser.push(bytes)? {
+        let events = match &mut self.frames {
+            Frames::Events(parser) => parser.push(bytes)?,
+            Frames::Lines(lines) => lines.push(bytes)?,
+        };
+        for event in events {
             if self.decoder.is_done() {
                 break;
             }
@@ -60,7 +76,11 @@ impl<D: Decoder> Decoding<D> {
     /// Takes the end of the input.
     pub(crate) fn finish(&mut self) -> Result<Vec<ModelEvent>, LlmError> {
         let mut out = Vec::new();
-        if let Some(event) = self.parser.finish()?
+        let last = match &mut self.frames {
+            Frames::Events(parser) => parser.finish()?,
+            Frames::Lines(lines) => lines.finish()?,
+        };
+        if let Some(event) = last
             && !self.decoder.is_done()
         {
             // A last event without its blank line counts only if it is whole.
@@ -89,6 +109,7 @@ struct Driver<D> {
     stage: Stage,
     decoding: Decoding<D>,
     ready: VecDeque<ModelEvent>,
+    toolbox: Arc<Toolbox>,
     cancel: CancellationToken,
 }
 
@@ -96,7 +117,7 @@ impl<D: Decoder> Driver<D> {
     async fn next(&mut self) -> Option<Result<ModelEvent, LlmError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Some(Ok(event));
+                return Some(Ok(told_back(event, &self.toolbox)));
             }
             if matches!(self.stage, Stage::Over) {
                 return None;
@@ -152,35 +173,47 @@ impl<D: Decoder> Driver<D> {
     }
 }
 
+/// An event in the tools' own terms, not in those that the provider was told.
+fn told_back(event: ModelEvent, toolbox: &Toolbox) -> ModelEvent {
+    match event {
+        ModelEvent::CallStarted { index, name } => {
+            ModelEvent::CallStarted { index, name: toolbox.original(&name).to_owned() }
+        }
+        ModelEvent::Completed(mut completion) => {
+            for call in &mut completion.calls {
+                if let Ok(args) = &mut call.args {
+                    *args = toolbox.restored(&call.name, std::mem::take(args));
+                }
+                call.name = toolbox.original(&call.name).to_owned();
+            }
+            ModelEvent::Completed(completion)
+        }
+        other => other,
+    }
+}
+
 /// Turns an answer that is being opened into the stream that providers return.
 pub(crate) fn run<D: Decoder>(
     opening: Opening,
     decoder: D,
+    toolbox: Arc<Toolbox>,
     cancel: CancellationToken,
 ) -> BoxStream<'static, Result<ModelEvent, LlmError>> {
     let driver = Driver {
         stage: Stage::Opening(opening),
         decoding: Decoding::new(decoder),
         ready: VecDeque::new(),
+        toolbox,
         cancel,
     };
     stream::unfold(driver, |mut driver| async move { driver.next().await.map(|item| (item, driver)) }).boxed()
-}
-
-/// Opens the answer to one form of a request.
-pub(crate) async fn open(
-    request: RequestBuilder,
-    endpoint: &Endpoint,
-    cancel: &CancellationToken,
-) -> Result<Answer, LlmError> {
-    http::open(&request, endpoint, cancel).await
 }
 
 /// The error that an error document inside of an answer stands for.
 pub(crate) fn error_in_stream(document: &Value) -> LlmError {
     let (code, message) = http::error_words(document);
     let message = message.unwrap_or_else(|| "an error without a message".to_owned());
-    http::classify(200, &code, &http::shorten(&message), None)
+    http::classify(http::status_in(document), &code, &http::shorten(&message), None)
 }
 
 /// Adds to the text of an answer, within its bound.

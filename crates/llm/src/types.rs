@@ -153,6 +153,8 @@ pub struct Completion {
     pub usage: Usage,
     /// What to hand back with this message in later requests.
     pub provider_data: Option<Value>,
+    /// Who answered, if it wasn't the provider that was asked but one that stands in for it.
+    pub answered_by: Option<ModelLabel>,
 }
 
 /// Why an answer ended.
@@ -175,8 +177,14 @@ pub enum Finish {
 pub struct Usage {
     /// Tokens read, cached ones included.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Tokens written, thinking included.
     pub output_tokens: u64,
+    /// Of those read, the ones that came out of the provider's cache.
+    #[serde(default)]
+    pub cached_input_tokens: u64,
+    /// Of those read, the ones that were put into the provider's cache, where it says so.
+    #[serde(default)]
+    pub cache_write_tokens: u64,
 }
 
 impl Usage {
@@ -184,5 +192,7 @@ impl Usage {
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
     }
 }

@@ -114,13 +114,13 @@ pub fn answer(text: &str, calls: Vec<ToolCall>) -> Vec<Result<ModelEvent, LlmErr
         events.push(Ok(ModelEvent::CallStarted { index, name: call.name.clone() }));
     }
     let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
-    let usage = Usage { input_tokens: 10, output_tokens: 2 };
+    let usage = Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() };
     events.push(Ok(ModelEvent::Completed(Completion {
         text: text.to_owned(),
         calls,
         finish,
         usage,
-        provider_data: None,
+        ..Completion::default()
     })));
     events
 }
