@@ -4,14 +4,13 @@
 //! On the disk before the call is journaled, so a crash in between counts a run too many, never one too few. A file that
 //! can't be read or written refuses every signed call.
 
-use crate::Nonces;
+use crate::{Nonces, replace_file};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use signing::Proof;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +108,8 @@ impl Ledger {
             return Ok(());
         }
         if let Some(path) = &self.path {
-            write(path, &next).map_err(|error| {
+            let kept = serde_json::to_vec_pretty(&next).map_err(|error| error.to_string())?;
+            replace_file(path, &kept, 0o600).map_err(|error| {
                 format!("{} can't be written ({error}), so no signed call can run", path.display())
             })?;
         }
@@ -137,25 +137,12 @@ fn read(path: &Path) -> Result<Kept, String> {
     }
 }
 
-/// Puts the file in place as a whole; it is on the disk when this returns.
-fn write(path: &Path, kept: &Kept) -> io::Result<()> {
-    let text = serde_json::to_vec_pretty(kept)?;
-    let fresh = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-    file.write_all(&text)?;
-    file.sync_all()?;
-    fs::rename(&fresh, path)?;
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
     use signing::{SopRef, Step, Targets};
+    use std::fs;
 
     const NOW: &str = "2026-12-01T12:00:00Z";
 

@@ -7,6 +7,7 @@
 mod any_skill;
 mod call;
 mod door;
+mod durable;
 mod ended;
 mod evidence;
 mod journal;
@@ -17,6 +18,7 @@ mod nonces;
 pub use any_skill::AnySkill;
 pub use call::{AcceptedCall, Refusal, RefusalKind, Request};
 pub use door::{Admission, Limits, Parts, Ticket, Unmet};
+pub use durable::replace_file;
 pub use ended::{Ended, Recall};
 pub use evidence::{ApprovalProof, Approvals, Evidence, EvidenceVerifier, LocalRoot};
 pub use journal::{

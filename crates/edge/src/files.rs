@@ -1,10 +1,11 @@
 //! The data directory, and files that survive a power cut.
 
 use crate::EdgeError;
+use admission::replace_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -128,22 +129,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, E
 pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), EdgeError> {
     let text = serde_json::to_vec_pretty(value)
         .map_err(|error| EdgeError::Damaged { path: path.to_owned(), problem: error.to_string() })?;
-    replace(path, &text, 0o600).map_err(|source| EdgeError::File { path: path.to_owned(), source })
-}
-
-/// Puts a file in place as a whole: whoever reads it, also after a power cut, sees the old or the new one.
-pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    let fresh = PathBuf::from(fresh);
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&fresh)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&fresh, path)?;
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
+    replace_file(path, &text, 0o600).map_err(|source| EdgeError::File { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
