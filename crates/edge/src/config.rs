@@ -7,7 +7,7 @@ use admission::ApprovalProof;
 use model::Class;
 use packs::LoadRules;
 use sandbox::{Backend, Resources, SandboxConfig};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use signing::Pins;
 use skill::{AddressRules, ChangeRules, FileRules, Network};
 use skills::Registry;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tunnel::{Address, DialConfig, Proxy};
 
 /// What the host's owner decides about its edge. Nothing of it ever comes from the manager.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeConfig {
     /// How the manager is reached.
@@ -52,18 +52,17 @@ pub struct EdgeConfig {
     pub log: LogConfig,
     /// The host's own labels, for example `role = "web"`: what a procedure's `labels` are held against here, whatever labels
     /// the manager gives the host. Default: none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
 }
 
 /// How the manager is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TunnelConfig {
     /// The manager's tunnel address, for example `manager.example:7443`. `enroll` writes it.
     pub manager: String,
     /// An HTTP proxy that is asked to CONNECT, for example `http://user:password@proxy.example:3128`. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
     /// Longest wait before the first reconnect, jitter included. Default: `1s`.
     #[serde(with = "duration")]
@@ -85,7 +84,7 @@ impl Default for TunnelConfig {
 }
 
 /// How much the edge takes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
     /// Calls at once; more are refused as busy. Default: 32.
@@ -109,7 +108,7 @@ impl Default for LimitsConfig {
 }
 
 /// Which files skills may read, beyond the built-in list of secrets, which always holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesConfig {
     /// Only files below these folders may be read. Default: everywhere.
@@ -119,7 +118,7 @@ pub struct FilesConfig {
 }
 
 /// Which addresses skills may probe, beyond the metadata services, which are always refused.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbesConfig {
     /// Only these ranges may be probed, for example `10.0.0.0/8`. Default: all.
@@ -129,7 +128,7 @@ pub struct ProbesConfig {
 }
 
 /// What the host asks of the manager, and how child processes are held.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecurityConfig {
     /// What proves that a person approved a call that changes something: `manager` takes the manager's word; `signed` asks
@@ -137,13 +136,10 @@ pub struct SecurityConfig {
     /// `bash` that could do anything (an interpreter, a word that only running tells), and takes the manager's word for the
     /// rest. Dangerous calls always need a signed procedure and two people's signatures. Default: `mixed` where
     /// `approvers.root_key` is set, else `manager`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_proof: Option<ApprovalProof>,
     /// Whose procedures count here.
-    #[serde(skip_serializing_if = "SopSection::is_default")]
     pub sop: SopSection,
     /// Whose signatures count here.
-    #[serde(skip_serializing_if = "ApproversSection::is_default")]
     pub approvers: ApproversSection,
     /// By what.
     pub sandbox: SandboxSection,
@@ -152,7 +148,7 @@ pub struct SecurityConfig {
 }
 
 /// What holds child processes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxSection {
     /// `false` is the same as `backend = "none"`. Default: `true`.
@@ -180,7 +176,7 @@ impl Default for SandboxSection {
 }
 
 /// The most that one child process may use, with all that it starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResourcesSection {
     /// MiB of memory. Default: 512.
@@ -236,7 +232,7 @@ impl SecurityConfig {
 }
 
 /// Which packs are loaded, and what they may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacksConfig {
     /// Each directory in these is a pack. Default: `/usr/lib/steadyhand/packs` and `/etc/steadyhand/packs`.
@@ -278,7 +274,7 @@ impl PacksConfig {
 
 /// What skills may change, once a call has been approved. The edge's own files, its own unit and the units that carry
 /// the whole system (D-Bus, the journal, everything that ends or suspends it) are always refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChangesConfig {
     /// Files may be written, removed and changed by git only below these folders, for example `/etc/nginx`. Default:
@@ -296,7 +292,7 @@ impl Default for ChangesConfig {
 }
 
 /// Which skills the edge has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SkillsConfig {
     /// `all`, or `default`: only `bash`, `read_file` and `write_file`. Default: `all`.
@@ -304,7 +300,7 @@ pub struct SkillsConfig {
 }
 
 /// A set of built-in skills.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolSet {
     /// Every skill.
@@ -325,7 +321,7 @@ impl ToolSet {
 }
 
 /// What is logged, to standard error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
     /// A filter such as `info` or `info,tunnel=debug`. Default: `info`.
@@ -341,7 +337,7 @@ impl Default for LogConfig {
 }
 
 /// How a line of the log looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
@@ -522,12 +518,8 @@ fn with_nearest_key(message: &str) -> String {
 
 /// Durations such as `1s` or `10m`.
 mod duration {
-    use serde::{Deserialize, Deserializer, Serializer, de};
+    use serde::{Deserialize, Deserializer, de};
     use std::time::Duration;
-
-    pub(super) fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&humantime::format_duration(*value))
-    }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -584,17 +576,5 @@ mod tests {
         let config = EdgeConfig::parse("[skills]\ntools = \"default\"\n").unwrap();
         assert_eq!(config.skills.tools.registry().iter().count(), 3);
         assert!(EdgeConfig::default().skills.tools.registry().iter().count() > 3);
-    }
-
-    #[test]
-    fn what_is_written_reads_back() {
-        let mut config = EdgeConfig::default();
-        config.tunnel.manager = "manager.example:7443".to_owned();
-        config.tunnel.proxy = Some("http://proxy:3128".to_owned());
-        config.files.denied.push("/srv/private".into());
-        config.security.approval_proof = Some(ApprovalProof::Mixed);
-        config.security.approvers.min_independent_signatures = 1;
-        config.labels.insert("role".to_owned(), "web".to_owned());
-        assert_eq!(EdgeConfig::parse(&toml::to_string(&config).unwrap()).unwrap(), config);
     }
 }

@@ -1,6 +1,6 @@
 //! What the host's owner pins in the host's own file: whose procedures and whose signatures count here.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use signing::{Pins, RelyingParty, RootKey, SopKey};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,7 +17,7 @@ const MAX_KEY_BYTES: u64 = 64 * 1024;
 const MAX_LABELS: usize = 32;
 
 /// Whose procedures count here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SopSection {
     /// Public keys that sign procedures, each as PEM text (`-----BEGIN PUBLIC KEY-----…`) or as the absolute path of a file
@@ -26,39 +26,26 @@ pub struct SopSection {
 }
 
 /// Whose signatures count here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApproversSection {
     /// The key that signs the list of approvers, as `steadyhand approvers root-keygen` prints it (base64). Default: none, so
     /// that no signature counts and dangerous calls are off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub root_key: Option<String>,
     /// The console that passkeys must be used on, for example `https://steadyhand.example`. Goes with `rp_id`. Default:
     /// none, so that passkeys don't count here; key files do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The name that passkeys belong to, for example `steadyhand.example`: the host name of `origin`, or a domain above it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rp_id: Option<String>,
     /// How many of a call's signatures must come from a key file, outside of any browser: 0 to 2. Default: 0.
     pub min_independent_signatures: usize,
 }
 
 impl SopSection {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// The files that keys are in, also by the names that they have behind links.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let named = self.trusted_keys.iter().filter(|key| !is_pem(key)).map(PathBuf::from);
         named.flat_map(|path| [path.canonicalize().ok(), Some(path)]).flatten().collect()
-    }
-}
-
-impl ApproversSection {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -235,7 +222,6 @@ mod tests {
         assert_eq!(pins.relying_party.unwrap().id, "example");
         assert_eq!((pins.min_independent_signatures, config.labels["role"].as_str()), (1, "web"));
         assert_eq!(config.security.sop.files(), [file, link]);
-        assert_eq!(EdgeConfig::parse(&toml::to_string(&config).unwrap()).unwrap(), config);
     }
 
     #[test]
