@@ -43,7 +43,7 @@ fn write_value(out: &mut String, value: &Value) {
         }
         Value::Object(fields) => {
             let mut keys: Vec<&String> = fields.keys().collect();
-            keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+            crate::order::sort_by(&mut keys, |a, b| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
             for (index, key) in keys.into_iter().enumerate() {
                 if index > 0 {

@@ -8,6 +8,7 @@ pub mod canonical;
 mod class;
 mod error;
 mod ids;
+pub mod order;
 mod reach;
 mod role;
 mod time;

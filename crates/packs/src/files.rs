@@ -90,7 +90,7 @@ impl<'a> Intake<'a> {
                 return Err(Problem::new(Fault::TooManyFiles, at, message));
             }
         }
-        names.sort();
+        model::order::sort(&mut names);
         for name in names {
             self.entry(&inside.join(name), depth)?;
         }

@@ -226,7 +226,7 @@ fn places(rules: &LoadRules, broken_ones: &mut Vec<BrokenPack>) -> Vec<PathBuf> 
             .filter(|path| path.is_dir() && !is_hidden(path))
             .filter(|path| rules.only.as_ref().is_none_or(|only| only == path))
             .collect();
-        found.sort();
+        model::order::sort(&mut found);
         places.extend(found);
     }
     places

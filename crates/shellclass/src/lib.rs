@@ -64,7 +64,7 @@ fn hidden(c: char) -> bool {
 fn verdict(walker: Walker, command: &str) -> Verdict {
     let class = walker.class();
     let mut reasons = walker.reasons;
-    reasons.sort_by(|a, b| (a.start, a.end, b.class).cmp(&(b.start, b.end, a.class)));
+    model::order::sort_by(&mut reasons, |a, b| (a.start, a.end, b.class).cmp(&(b.start, b.end, a.class)));
     reasons.dedup();
     for reason in &mut reasons {
         (reason.start, reason.end) = within(command, reason.start, reason.end);

@@ -151,7 +151,7 @@ fn find_interface(host: &dyn Host, name: &str) -> Result<(), SkillError> {
     let entries = std::fs::read_dir(host.path("/sys/class/net")).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
+    model::order::sort(&mut names);
     Err(not_found(format!("this host has no network interface `{name}`; it has: {}", names.join(", "))))
 }
 

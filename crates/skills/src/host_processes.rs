@@ -202,7 +202,7 @@ fn compare(host: &dyn Host, params: &Params, before: &Moment) -> Result<Output, 
             "{hidden} processes of other users don't show this to the agent, which doesn't run as root"
         ));
     }
-    measured.sort_by(|one, other| {
+    model::order::sort_by(&mut measured, |one, other| {
         let by_memory = one.process.resident_pages.cmp(&other.process.resident_pages);
         let order = match params.sort_by {
             SortBy::Cpu => one.cpu_percent.total_cmp(&other.cpu_percent).then(by_memory),

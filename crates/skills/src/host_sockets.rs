@@ -141,7 +141,7 @@ fn list(host: &dyn Host, params: &Params, stop: &dyn Fn() -> bool) -> Result<Out
         return Err(unsupported("the kernel doesn't list sockets: /proc/net is missing"));
     }
     // Those that listen first: of many connections only some may have room.
-    kept.sort_by_key(|socket| {
+    model::order::sort_by_key(&mut kept, |socket| {
         (socket.state != State::Listen, socket.local.port(), socket.protocol, socket.remote)
     });
     let wanted_process = params.process.as_deref();

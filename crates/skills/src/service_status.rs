@@ -211,7 +211,7 @@ impl Output {
                 line.active == "failed" || (line.name.ends_with(".service") && line.load != "not-found")
             })
             .collect();
-        services.sort_by(|one, other| {
+        model::order::sort_by(&mut services, |one, other| {
             let rank = |line: &UnitLine| match line.active.as_str() {
                 "failed" => 0,
                 "activating" | "deactivating" | "reloading" => 1,

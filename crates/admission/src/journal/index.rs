@@ -105,7 +105,7 @@ impl Index {
     pub(crate) fn records(&self) -> Vec<Record> {
         let mut records = vec![Record::Marks { through: self.through, highest: self.highest }];
         let mut calls: Vec<&Entry> = self.calls.values().collect();
-        calls.sort_by_key(|entry| (entry.accepted.seq, entry.accepted.call_id.0));
+        model::order::sort_by_key(&mut calls, |entry| (entry.accepted.seq, entry.accepted.call_id.0));
         for entry in calls {
             let call_id = entry.accepted.call_id;
             records.push(Record::Accepted(Box::new(entry.accepted.clone())));
@@ -117,7 +117,7 @@ impl Index {
             }
         }
         let mut tombstones: Vec<_> = self.tombstones.iter().collect();
-        tombstones.sort_by_key(|(call_id, seq)| (**seq, call_id.0));
+        model::order::sort_by_key(&mut tombstones, |(call_id, seq)| (**seq, call_id.0));
         records.extend(
             tombstones.into_iter().map(|(call_id, seq)| Record::Tombstone { call_id: *call_id, seq: *seq }),
         );

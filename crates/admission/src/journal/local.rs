@@ -115,7 +115,7 @@ impl LocalCalls {
                 files.push(path);
             }
         }
-        files.sort();
+        model::order::sort(&mut files);
         Ok(files)
     }
 

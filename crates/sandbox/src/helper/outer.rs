@@ -327,7 +327,8 @@ fn end_all(first: i32) {
         // first process began a session. Its own group is among them after it has gone, too.
         sys::kill(-first, libc::SIGKILL);
         let pids = descendants(own, usize::MAX);
-        let groups: BTreeSet<i32> = pids.iter().filter_map(|pid| group_of(*pid)).collect();
+        let mut groups = BTreeSet::new();
+        groups.extend(pids.iter().filter_map(|pid| group_of(*pid)));
         // Stopped before the rest is, so that none forks between the list and its end.
         for signal in [libc::SIGSTOP, libc::SIGKILL] {
             groups

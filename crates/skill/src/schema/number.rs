@@ -147,7 +147,7 @@ fn write(value: &Value, text: &mut String) {
         }
         Value::Object(fields) => {
             let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_unstable_by_key(|(key, _)| *key);
+            model::order::sort_by(&mut sorted, |one, other| one.0.cmp(other.0));
             text.push('{');
             for (key, value) in sorted {
                 let _ = write!(text, "{key:?}:");

@@ -234,7 +234,9 @@ fn count<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, Count>, key: K, length
 
 fn top<K: Ord>(counts: HashMap<K, Count>) -> Vec<(K, Count)> {
     let mut all: Vec<_> = counts.into_iter().collect();
-    all.sort_by(|one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
+    model::order::sort_by(&mut all, |one, other| {
+        other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0))
+    });
     all.truncate(TOP);
     all
 }

@@ -136,7 +136,7 @@ mod tests {
             names.push(String::from_utf8(line).unwrap().split('=').next().unwrap().to_owned());
         }
         names.retain(|name| !["PWD", "SHLVL", "_", "OLDPWD"].contains(&name.as_str()));
-        names.sort();
+        model::order::sort(&mut names);
         assert_eq!(names, ["LC_ALL", "PATH"]);
         let ended = running.end().await.unwrap();
         assert_eq!((ended.code, ended.errors.as_str()), (Some(3), "oops"));

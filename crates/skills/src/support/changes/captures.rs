@@ -87,7 +87,7 @@ fn prune(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<(PathBuf, u64)> =
         entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.len()))).collect();
-    files.sort();
+    model::order::sort(&mut files);
     let (mut count, mut bytes) = (files.len(), files.iter().map(|(_, length)| length).sum::<u64>());
     for (path, length) in files {
         if count < MAX_FILES && bytes <= MAX_BYTES {

@@ -183,7 +183,7 @@ impl Walk<'_> {
                 return Err(too_many());
             }
         }
-        names.sort();
+        model::order::sort(&mut names);
         for name in names {
             self.path.push(&name);
             let child = self.node(&inside, &name, depth + 1)?;

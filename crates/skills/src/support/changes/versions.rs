@@ -74,12 +74,12 @@ fn put(place: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Removes the oldest versions beyond the limits, never the one just made.
 fn prune(all: &Path, folder: &Path, fresh: &Path) {
     let mut own = versions_in(folder);
-    own.sort();
+    model::order::sort(&mut own);
     let beyond = own.len().saturating_sub(PER_FILE);
     own.drain(..beyond).filter(|(_, path, _)| path != fresh).for_each(|(_, path, _)| remove(&path));
     let folders = fs::read_dir(all).into_iter().flatten().flatten();
     let mut every: Vec<_> = folders.flat_map(|folder| versions_in(&folder.path())).collect();
-    every.sort();
+    model::order::sort(&mut every);
     let mut count = every.len();
     let mut bytes: u64 = every.iter().map(|(_, _, length)| length).sum();
     for (_, path, length) in every {

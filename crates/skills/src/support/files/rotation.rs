@@ -40,7 +40,9 @@ pub(crate) fn of(host: &dyn Host, path: &str) -> Vec<Rotated> {
             Some((age, Rotated { path: folder.join(other).display().to_string(), packing }))
         })
         .collect();
-    found.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| one.1.path.cmp(&other.1.path)));
+    model::order::sort_by(&mut found, |one, other| {
+        one.0.cmp(&other.0).then_with(|| one.1.path.cmp(&other.1.path))
+    });
     found.into_iter().map(|(_, rotated)| rotated).collect()
 }
 

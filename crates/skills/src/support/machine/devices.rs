@@ -165,7 +165,7 @@ pub(crate) fn interface_use(
         read(host, &format!("/sys/class/net/{name}/operstate")).map(|state| state.trim().to_owned())
     };
     let mut moved: Vec<_> = after.iter().filter(|(_, now)| now.received + now.sent > 0).collect();
-    moved.sort_by_key(|(_, now)| std::cmp::Reverse(now.received + now.sent));
+    model::order::sort_by_key(&mut moved, |(_, now)| std::cmp::Reverse(now.received + now.sent));
     moved
         .into_iter()
         .take(64)
@@ -222,7 +222,7 @@ fn children(host: &dyn Host, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(host.path(folder)).into_iter().flatten().flatten();
     let mut paths: Vec<String> =
         entries.take(1000).map(|entry| format!("{folder}/{}", entry.file_name().to_string_lossy())).collect();
-    paths.sort();
+    model::order::sort(&mut paths);
     paths
 }
 

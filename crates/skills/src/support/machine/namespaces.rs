@@ -60,8 +60,8 @@ pub(crate) fn all(host: &dyn Host) -> (Vec<Namespace>, u32) {
         }
     }
     let mut all: Vec<Namespace> = found.into_values().collect();
-    all.iter_mut().for_each(|namespace| namespace.names.sort());
-    all.sort_by_key(|namespace| {
+    all.iter_mut().for_each(|namespace| model::order::sort(&mut namespace.names));
+    model::order::sort_by_key(&mut all, |namespace| {
         (!namespace.own, namespace.names.is_empty(), namespace.names.clone(), namespace.inode)
     });
     (all, hidden)

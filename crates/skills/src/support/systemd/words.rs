@@ -20,7 +20,7 @@ pub(crate) fn unknown(name: &str, full: &str, lines: &[UnitLine]) -> String {
         })
         .filter(|(likeness, _)| *likeness > 0.8)
         .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
+    model::order::sort_by(&mut near, |one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
     let names: Vec<String> = near.iter().take(5).map(|(_, name)| format!("`{name}`")).collect();
     if names.is_empty() {
         format!("this host has no unit `{name}`")
