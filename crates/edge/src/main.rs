@@ -1,8 +1,10 @@
 //! `steadyhand-edge`: the command line around the agent.
 
+mod cli;
+
 use anyhow::{Context as _, bail};
-use clap::{Args, Parser, Subcommand};
-use edge::{DEFAULT_CONFIG, DEFAULT_DIR, DataDir, EdgeConfig, Options, Refusals};
+use cli::{Cli, Command, Enroll, Read};
+use edge::{DataDir, EdgeConfig, Options, Refusals};
 use model::{CallState, Clock, SystemClock};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,139 +16,11 @@ use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tunnel::{JoinToken, Pin};
+use tunnel::JoinToken;
 
 // One heap for all threads, without arenas that let long-lived agents grow: see docs/decisions/0007.
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
-/// The agent that lets a Steadyhand manager look at this host and run skills on it.
-#[derive(Debug, Parser)]
-#[command(name = "steadyhand-edge", version)]
-struct Cli {
-    #[command(flatten)]
-    places: Places,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Args)]
-struct Places {
-    /// Configuration file.
-    #[arg(long, global = true, default_value = DEFAULT_CONFIG)]
-    config: PathBuf,
-    /// Where the edge keeps its key and its state.
-    #[arg(long, global = true, default_value = DEFAULT_DIR)]
-    dir: PathBuf,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Joins this host to a manager with a one-time token from Hosts → Add host.
-    Enroll(Enroll),
-    /// Runs the agent in the foreground.
-    Run,
-    /// Lists the skills, or runs one here without the manager.
-    Skills {
-        #[command(subcommand)]
-        command: Option<Skills>,
-    },
-    /// Checks a pack, lists the packs of this host, or runs a skill of one here without the manager.
-    Packs {
-        #[command(subcommand)]
-        command: Packs,
-    },
-    /// Tells what bash commands may do.
-    Bash {
-        #[command(subcommand)]
-        command: Bash,
-    },
-    /// Lists calls that were refused for their evidence: what somebody tried here without the people who must agree.
-    Refusals {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Checks configuration, key, certificate and the way to the manager, and says what to do.
-    Doctor,
-}
-
-#[derive(Debug, Args)]
-struct Enroll {
-    /// The manager's tunnel address, as HOST:PORT.
-    #[arg(long)]
-    manager: String,
-    /// The one-time token.
-    #[arg(long)]
-    token: String,
-    /// The public-key pin of the manager's authority; must be the one in the token.
-    #[arg(long)]
-    ca_pin: Option<Pin>,
-    /// HTTP proxy on the way to the manager.
-    #[arg(long)]
-    proxy: Option<String>,
-    /// What the host is called in the console. Default: its host name.
-    #[arg(long)]
-    name: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Packs {
-    /// Tells everything that is wrong with a pack, where it lies.
-    Lint {
-        /// The directory with the skill.json.
-        pack: PathBuf,
-    },
-    /// Lists the packs of this host as JSON, also those that are broken, and why.
-    List,
-    /// Runs a skill of a pack and prints what came of it as JSON.
-    Run {
-        /// Its key.
-        key: String,
-        /// Run it from this pack, instead of the configured directories.
-        #[arg(long, value_name = "DIR")]
-        from: Option<PathBuf>,
-        /// One parameter, as name=value; may be given several times.
-        #[arg(long = "param", value_name = "NAME=VALUE")]
-        params: Vec<String>,
-        /// How long it may take.
-        #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
-        timeout: Duration,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-enum Skills {
-    /// Lists them as JSON, with what this host lacks for each.
-    List,
-    /// Runs one and prints what came of it as JSON.
-    Run {
-        /// Its key.
-        key: String,
-        /// Required: this runs here, and nobody but this host's owner decides.
-        #[arg(long, required = true)]
-        local: bool,
-        /// One parameter, as name=value; may be given several times.
-        #[arg(long = "param", value_name = "NAME=VALUE")]
-        params: Vec<String>,
-        /// How long it may take.
-        #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
-        timeout: Duration,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-enum Bash {
-    /// Prints the class of commands with its reasons, one JSON object a line, without running anything.
-    Classify {
-        /// The commands.
-        #[arg(required_unless_present = "stdin", conflicts_with = "stdin", allow_hyphen_values = true)]
-        commands: Vec<String>,
-        /// Reads commands from standard input, each a JSON string on a line of its own.
-        #[arg(long)]
-        stdin: bool,
-    },
-}
 
 fn main() -> ExitCode {
     // Started by the agent itself, for a child process: before anything that costs time or starts a thread.
@@ -154,7 +28,17 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == sandbox::HELPER_ARGUMENT) {
         return ExitCode::from(sandbox::helper(words));
     }
-    let cli = Cli::parse();
+    let cli = match cli::read(std::env::args_os().skip(1)) {
+        Ok(Read::Do(cli)) => *cli,
+        Ok(Read::Say(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => {
+            eprintln!("steadyhand-edge: {problem}");
+            return ExitCode::from(2);
+        }
+    };
     match run(cli) {
         Ok(code) => code,
         Err(error) => {
@@ -165,13 +49,13 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    if let Command::Bash { command: Bash::Classify { commands, stdin } } = cli.command {
+    if let Command::BashClassify { commands, stdin } = cli.command {
         let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
         edge::classify::run(&commands, stdin.then_some(input), output)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Command::Refusals { json } = cli.command {
-        return print_refusals(&DataDir::new(cli.places.dir), json);
+        return print_refusals(&DataDir::new(cli.dir), json);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -180,16 +64,18 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("the runtime can't start")?;
-    let Places { config, dir } = cli.places;
+    let Cli { config, dir, command } = cli;
     runtime.block_on(async move {
         let dir = DataDir::new(dir);
-        match cli.command {
+        match command {
             Command::Enroll(enroll) => enroll_host(enroll, config, dir).await,
             Command::Run => run_agent(config, dir).await,
-            Command::Skills { command } => run_skills(command.unwrap_or(Skills::List), config, dir).await,
-            Command::Packs { command } => run_packs(command, config, dir).await,
+            Command::SkillsList | Command::SkillsRun { .. } => run_skills(command, config, dir).await,
+            Command::PacksLint { .. } | Command::PacksList | Command::PacksRun { .. } => {
+                run_packs(command, config, dir).await
+            }
             // Answered before the runtime started.
-            Command::Bash { .. } | Command::Refusals { .. } => Ok(ExitCode::SUCCESS),
+            Command::BashClassify { .. } | Command::Refusals { .. } => Ok(ExitCode::SUCCESS),
             Command::Doctor => {
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
                 let report = edge::doctor::examine(&config, &dir, &clock).await;
@@ -252,39 +138,37 @@ async fn run_agent(path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_skills(command: Skills, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+async fn run_skills(command: Command, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
     let config = EdgeConfig::load_or_default(&path).map_err(flat)?;
     let mut options = Options::new(config, path, dir);
     let _packs = edge::packs::LocalPacks::add_to(&mut options, None)?;
-    match command {
-        Skills::List => {
-            println!("{:#}", edge::local::list(&options)?);
-            Ok(ExitCode::SUCCESS)
-        }
-        Skills::Run { key, params, timeout, local: _ } => run_local(options, &key, &params, timeout).await,
+    if let Command::SkillsRun { key, params, timeout } = command {
+        return run_local(options, &key, &params, timeout).await;
     }
+    println!("{:#}", edge::local::list(&options)?);
+    Ok(ExitCode::SUCCESS)
 }
 
-async fn run_packs(command: Packs, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
+async fn run_packs(command: Command, path: PathBuf, dir: DataDir) -> anyhow::Result<ExitCode> {
     let config = EdgeConfig::load_or_default(&path).map_err(flat)?;
     let mut options = Options::new(config, path, dir);
     match command {
-        Packs::Lint { pack } => {
+        Command::PacksLint { pack } => {
             let findings = edge::packs::lint(&options, &pack);
             print!("{}", findings.text);
             Ok(if findings.is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        Packs::List => {
-            let packs = edge::packs::LocalPacks::add_to(&mut options, None)?;
-            println!("{:#}", packs.list(&options));
-            Ok(ExitCode::SUCCESS)
-        }
-        Packs::Run { key, from, params, timeout } => {
+        Command::PacksRun { key, from, params, timeout } => {
             let packs = edge::packs::LocalPacks::add_to(&mut options, from.as_deref())?;
             if !packs.has(&key) {
                 bail!("no pack here has a skill `{key}`; `steadyhand-edge packs list` tells which there are");
             }
             run_local(options, &key, &params, timeout).await
+        }
+        _ => {
+            let packs = edge::packs::LocalPacks::add_to(&mut options, None)?;
+            println!("{:#}", packs.list(&options));
+            Ok(ExitCode::SUCCESS)
         }
     }
 }
