@@ -143,7 +143,7 @@ fn arguments_come_back_as_the_tool_wants_them() {
     // Anthropic: names of properties that it refuses are replaced.
     let toolbox = Toolbox::new(Dialect::Anthropic, &[tool("x", params.clone())]);
     let sent = toolbox.tools[0].form.params.clone().unwrap();
-    let name = sent["properties"].as_object().unwrap().keys().last().unwrap().clone();
+    let name = sent["properties"].as_object().unwrap().keys().next_back().unwrap().clone();
     let inner =
         sent["properties"][&name]["items"]["properties"].as_object().unwrap().keys().next().unwrap().clone();
     assert_eq!(toolbox.restored("x", json!({&name: [{&inner: "v"}]})), json!({"키": [{"a b": "v"}]}));
