@@ -7,7 +7,6 @@ import { Checks } from "./checks.mjs";
 import { CannotBoot, Host, notTested, rootFileSystem } from "./host.mjs";
 import { journal } from "./journal.mjs";
 import { looking } from "./looking.mjs";
-import { manager } from "./manager.mjs";
 import { many } from "./many.mjs";
 import { odd } from "./odd.mjs";
 import { reading } from "./reading.mjs";
@@ -33,7 +32,6 @@ const stages = {
   bare: () => bare(root, edge, sheet),
   reboot: () => reboot(host, sheet),
   shipped: () => shipped(host, sheet),
-  manager: () => manager(host, sheet),
   journal: () => journal(host, sheet),
 };
 const unknown = wanted.find((name) => !(name in stages));
